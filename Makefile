@@ -30,8 +30,8 @@ $(VENV)/.ready: requirements/dev.txt pyproject.toml
 COMPILE := pip compile --universal --python-version 3.11 --generate-hashes --no-header -q
 
 lock: setup ## pin the dependencies of pyproject.toml in requirements/*.txt
-	$(BIN)/uv $(COMPILE) pyproject.toml --group dev -o requirements/dev.txt
-	echo "pyspark>=3.5,<3.6" | $(BIN)/uv $(COMPILE) pyproject.toml --group dev -c - -o requirements/judge.txt
+	$(BIN)/uv $(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
+	echo "pyspark>=3.5,<3.6" | $(BIN)/uv $(COMPILE) pyproject.toml --all-extras --group dev -c - -o requirements/judge.txt
 	$(BIN)/uv $(COMPILE) --group rivals -o requirements/rivals.txt
 
 hooks: setup ## install the git hooks

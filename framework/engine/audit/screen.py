@@ -22,7 +22,7 @@ from framework.engine.tasks import decode, encode
 from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Move, Storage
+from framework.hudi.storage.port import Move, Storage, uploads_of
 from framework.hudi.table.layout import join, name_of, parent_of
 from framework.plan.quality.model import Check, Quality
 from framework.vocabulary import OnFail
@@ -298,10 +298,12 @@ def _quarantine(
 
 def _write(storage: Storage, path: str, found: Screened) -> None:
     """Write the result; the name never belongs to a partial file."""
-    unnamed = f"{path}.new"
-    with storage.create(unnamed) as out:
+    moves = uploads_of(storage) is None
+    made = f"{path}.new" if moves else path
+    with storage.create(made) as out:
         out.write(encode(found).encode())
-    storage.move([Move(source=unnamed, target=path)])
+    if moves:
+        storage.move([Move(source=made, target=path)])
 
 
 def _read(storage: Storage, path: str) -> Screened:

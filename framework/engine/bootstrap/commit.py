@@ -14,6 +14,7 @@ from framework.engine.bootstrap.index import StagedIndex
 from framework.engine.bootstrap.job import WorkRange, source_uri, table_schemas, work_ranges
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reading.table_memory import TableMemory, store_memory
+from framework.engine.run.quiet import wait_until_quiet
 from framework.engine.run.state import Committed, RunContext, RunState, name_quarantined_rows
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.inventory import read_files
@@ -52,6 +53,7 @@ def commit_bootstrap(  # noqa: PLR0913, PLR0917  the results of earlier steps
         made_full = _made_full(ctx.plan, screened)
         skeletons = totals(ctx.plan.of_mode(BootstrapMode.METADATA_ONLY)).files - made_full
         required = _place_index(transaction, index) if index and skeletons else ()
+        wait_until_quiet(ctx.events, transaction)
         check_listing(transaction, segments)
         check_drift(ctx.tasks, begun.job.keys, work_ranges(ctx.plan.partitions))
         audited = ctx.timed(audited)

@@ -17,13 +17,14 @@ from framework.engine.run.state import RunState
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.bootstrap.index import IndexPart, IndexWriter, part_starts, write_index_part
 from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup
+from framework.hudi.commit.created import created_same
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.links import by_partition
 from framework.hudi.commit.segments import SegmentRef, merge_segments
 from framework.hudi.commit.statuses import WrittenFiles
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table import layout
 from framework.plan.partitions import PartitionPlan
 from framework.plan.stages import Index
@@ -79,7 +80,7 @@ class PlacedPart:
 
 
 class StagedIndex(NamedTuple):
-    """Paths of the index files in the run's folder."""
+    """Paths of the index files, in the run's folder or in their place."""
 
     partitions: str
     fileids: str
@@ -90,6 +91,8 @@ def write_index_files(
 ) -> StagedIndex | None:
     """Write both files of the bootstrap index into the run's folder; None without a stage.
 
+    On a store without moves, under their names.
+
     One round of tasks; a small index is written here.
     """
     if stage is None:
@@ -97,12 +100,17 @@ def write_index_files(
     ctx, index = run.ctx, _staged_index(begun.transaction)
     with run.stage(stage) as report:
         parts = index_parts(ctx.tasks, _tasks(run, begun.transaction, written.segments))
-        ctx.storage.delete(*index)
+        named = index.partitions == layout.BOOTSTRAP_PARTITIONS_INDEX
+        if not named:
+            ctx.storage.delete(*index)
         with ExitStack() as stack:
-            writer = IndexWriter(*(stack.enter_context(ctx.storage.create(p)) for p in index))
+            opened = (stack.enter_context(created_same(ctx.storage, path)) for path in index)
+            writer = IndexWriter(*opened)
             for each in parts:
                 _add(ctx.storage, writer, each)
-            writer.finish(base_uri=source_uri(ctx.plan), created_ms=ctx.clock.now_ms())
+            # two runs on the same source make the same bytes where nothing can be replaced
+            created_ms = 0 if named else ctx.clock.now_ms()
+            writer.finish(base_uri=source_uri(ctx.plan), created_ms=created_ms)
         report.summary = f"{stage.partitions:,} partitions"
     return index
 
@@ -211,6 +219,9 @@ def _mappings(batch: pa.RecordBatch, source_uri: str) -> Iterator[FileMapping]:
 
 
 def _staged_index(transaction: Transaction) -> StagedIndex:
+    """Return where the index is written; on a store without moves that is its place."""
+    if uploads_of(transaction.storage) is not None:
+        return StagedIndex(layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX)
     folder = layout.join(transaction.intent.staging.root, "index")
     return StagedIndex(
         layout.join(folder, "partitions.hfile"), layout.join(folder, "fileids.hfile")

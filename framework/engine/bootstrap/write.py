@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Final
 from uuid import uuid4
 
 import numpy as np
@@ -35,6 +37,7 @@ from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.segments import Journal, SegmentRef, merge_segments, write_segment
 from framework.hudi.commit.statuses import SourceFileStatus, Statuses, WrittenFiles, written_files
+from framework.hudi.commit.task_files import NewName, TaskFiles
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
@@ -43,6 +46,9 @@ from framework.plan.stages import FullRecords, Skeletons
 from framework.vocabulary import BootstrapMode, KeyScope
 
 __all__ = ["Ledger", "write_base_files", "write_files", "write_files_task"]
+
+_ANNOUNCED: Final = 2048
+"""Files whose names a task records at once."""
 
 
 def write_base_files(
@@ -123,13 +129,13 @@ class _Worker:
         self._schema = decode_schema(job.schema)
         self._bloom = job.bloom
         self._mixed = self._rule.scope is KeyScope.PARTITION
-        self._attempt = join(job.attempts, uuid4().hex)
+        self._files = TaskFiles(store.storage, job.attempts, job.instant)
         self._statuses = Statuses()
 
     def write(self, work: WorkRange) -> None:
         """Write the files of a range."""
         mode, gone = work.mode, excluded_rows(self._table, work.gone)
-        for file in read_files(self._handle, work.start, work.stop):
+        for file in self._announced(read_files(self._handle, work.start, work.stop), mode):
             target = self._target(file, mode)
             with open_source(self._source, file.fingerprint) as reader:
                 check_folder_values(reader, self._schema, target.values, file.partition_path)
@@ -139,6 +145,15 @@ class _Worker:
             if self._mixed:
                 hashes = hashes ^ np.uint64(partition_mix(file.partition_path))
             self._spill.add(file.number, hashes)
+
+    def _announced(
+        self, files: Iterator[InventoryFile], mode: BootstrapMode
+    ) -> Iterator[InventoryFile]:
+        """Yield the files, recording many at a time before, on stores that need it."""
+        while batch := list(islice(files, _ANNOUNCED)):
+            targets = (self._target(each, mode) for each in batch)
+            self._files.announce(NewName(each.partition_path, each.name) for each in targets)
+            yield from batch
 
     def statuses(self) -> pa.Table:
         """Store all files; return their statuses."""
@@ -179,7 +194,7 @@ class _Worker:
         made: skeleton.WrittenBaseFile,
     ) -> None:
         """Store the file and record its status; its checksum is known later."""
-        staged = join(self._attempt, target.name)
+        staged = self._files.path(target.partition_path, target.name)
         self._store.put(staged, made.data)
         status = SourceFileStatus.of(file, mode, made.facts)
         size = len(made.data)

@@ -11,6 +11,7 @@ from framework.engine.load.job import AuditedLoad, Opened
 from framework.engine.quarantine.record import PLACE
 from framework.engine.reading.load_history import load_facts
 from framework.engine.reading.table_memory import HashSet, TableMemory, store_memory, text_hash
+from framework.engine.run.quiet import wait_until_quiet
 from framework.engine.run.state import Committed, RunContext, RunState, name_quarantined_rows
 from framework.hudi.commit.links import check_listing, link_files
 from framework.hudi.commit.statuses import AuditedFiles
@@ -30,6 +31,7 @@ def commit_load(
     with run.stage(stage) as report:
         name_quarantined_rows(ctx, opened.intent, audited.screened)
         link_files(transaction, segments)
+        wait_until_quiet(ctx.events, transaction)
         check_listing(transaction, segments)
         files = ctx.timed(audited.files)
         memory = store_memory(ctx.storage, opened.intent, _remembered(ctx, opened, files))

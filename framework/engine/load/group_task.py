@@ -41,6 +41,7 @@ from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import FileStatus, Statuses
+from framework.hudi.commit.task_files import NewName, TaskFiles
 from framework.hudi.filegroup.log_file import log_file_bytes
 from framework.hudi.filegroup.slices import SourceFile
 from framework.hudi.storage.locations import open_storage
@@ -143,6 +144,7 @@ def group_task(descriptor: str) -> str:
         asked = [each.slice for each in task.groups if each.slice is not None]
         slices = looked_up(job.view, job.slices, asked)
         statuses = Statuses()
+        worker.announce()
         for each in task.groups:
             files = None if each.slice is None else slices.files(each.slice)
             statuses.add(worker.write(each, files, store, spill))
@@ -164,9 +166,15 @@ class _Worker:
         self._storage = storage
         self._buckets = task.buckets
         self._inserts = task.inserts
-        self._attempt = join(job.attempts, uuid4().hex)
+        self._groups = task.groups
+        self._files = TaskFiles(storage, job.attempts, job.instant)
         self._mixed = job.rule.scope is KeyScope.PARTITION
         self.made: Counter[bool | None] = Counter()
+
+    def announce(self) -> None:
+        """Record all files before the first is created, on stores that need it."""
+        groups = self._groups
+        self._files.announce(NewName(e.partition_path, e.name, e.previous) for e in groups)
 
     def write(
         self, work: GroupWork, old: SliceFiles | None, store: FileStore, spill: SpillWriter
@@ -174,7 +182,7 @@ class _Worker:
         """Write one group's file, whose latest slice is `old`, and return its status."""
         made = self._appended(work) if work.base_name is not None else self._rewritten(work, old)
         self.made[made.patched] += 1
-        staged = join(self._attempt, work.name)
+        staged = self._files.path(work.partition_path, work.name)
         store.put(staged, made.data)
         hashes = made.fresh
         if self._mixed:

@@ -19,7 +19,9 @@ from framework.engine.run.inspection import Intake
 from framework.engine.run.state import RunState
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode, shared
 from framework.hudi.commit.statuses import written_files
+from framework.hudi.commit.task_files import log_token
 from framework.hudi.filegroup.slices import BaseFileName, FileGroupId, FileSlice, LogFileName
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.facts import planned_groups, requested_compaction
 from framework.plan.stages import WriteRows
@@ -154,7 +156,7 @@ def _existing(
         number=number,
         partition_path=share.partition_path,
         file_id=file_id,
-        name=_log_name(found, number, start) if appends else _base_name(job, file_id, number),
+        name=_log_name(job, found, number, start) if appends else _base_name(job, file_id, number),
         slice=asked(found, by_address=job.view is not None),
         tagged=tagged,
         previous=start if appends else found.base_instant,
@@ -169,7 +171,7 @@ def _base_name(job: LoadJob, file_id: str, number: int) -> str:
     return str(BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=job.instant))
 
 
-def _log_name(found: FileSlice, number: int, start: str) -> str:
+def _log_name(job: LoadJob, found: FileSlice, number: int, start: str) -> str:
     """Return the name of the next log file of the slice that starts at an instant."""
     logs = [log.name for log in found.logs if log.name.base_instant == start]
     versions: Sequence[int] = [name.version for name in logs]
@@ -178,7 +180,7 @@ def _log_name(found: FileSlice, number: int, start: str) -> str:
             file_id=found.group.file_id,
             base_instant=start,
             version=1 + max(versions, default=0),
-            write_token=f"{number}-0-0",
+            write_token=log_token(open_storage(job.table), number, job.instant),
         )
     )
 

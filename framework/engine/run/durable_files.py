@@ -9,7 +9,8 @@ from typing import Final, Self
 
 import google_crc32c
 
-from framework.hudi.storage.port import Storage
+from framework.hudi.commit.created import create_bytes
+from framework.hudi.storage.port import Storage, uploads_of
 
 __all__ = ["FileStore"]
 
@@ -23,10 +24,13 @@ class FileStore:
     """Creates files and computes their checksums; all are durable after a clean exit.
 
     The first few files are stored at once, in order; a task with few files starts no thread.
+
+    Attributes:
+        storage: where they are created.
     """
 
     def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+        self.storage = storage
         self._pool: ThreadPoolExecutor | None = None
         self._waiting: deque[tuple[Future[int], int]] = deque()
         self._waiting_bytes = 0
@@ -55,6 +59,7 @@ class FileStore:
 
         Raises:
             StorageError: of this file or an earlier one.
+            CommitConflictError: `commit/name-taken`, on a store without moves.
         """
         if len(self._checksums) < _INLINE_FILES:
             done: Future[int] = Future()
@@ -81,7 +86,13 @@ class FileStore:
         future.result()
 
     def _store(self, path: str, data: bytes) -> int:
-        """Create one file and return its checksum."""
-        with self._storage.create(path) as out:
-            out.write(data)
+        """Create one file and return its checksum.
+
+        Where files have their names from the start, another attempt may have been faster.
+        """
+        if uploads_of(self.storage) is not None:
+            create_bytes(self.storage, path, data)
+        else:
+            with self.storage.create(path) as out:
+                out.write(data)
         return int(google_crc32c.value(data))

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from framework.errors import UnsupportedTableError, Where
+from framework.errors import NotYetBuiltError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
 from framework.hudi.commit.lease import Lease, Owner, acquire, keep, release
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.commit.recovery import roll_back, roll_forward
 from framework.hudi.commit.staging import new_write_id
 from framework.hudi.commit.transaction import begin
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table.layout import METADATA_TABLE, TABLE_VERSION
 from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.clock import Clock, next_instant
@@ -94,7 +94,15 @@ def service_run(storage: Storage, clock: Clock) -> Iterator[ServiceRun]:
 
     Raises:
         LeaseHeldError: another run is at work on the table.
+        NotYetBuiltError: `service/object-store`; nothing was changed.
     """
+    if uploads_of(storage) is not None:
+        raise NotYetBuiltError(
+            "service/object-store",
+            "table services on object stores are not built yet",
+            where=Where(table=storage.location),
+            remedy="Let Apache Hudi run the service while no run of Lakestrap is at work.",
+        )
     lease = acquire(storage, Owner.here(new_write_id()), clock)
     try:
         with keep(storage, lease, clock):

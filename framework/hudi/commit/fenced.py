@@ -2,6 +2,9 @@
 
 `Storage.create` makes missing folders. Without the fence, a task that continues after its run was
 rolled back or published would create the run's folder again, and nothing would remove it.
+
+On a store without moves, whoever fences the run deletes the fence, and a data file that was created
+meanwhile stays: another attempt may have given the same bytes the same name (see `fence`).
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
 from framework.errors import CommitConflictError, Where
-from framework.hudi.storage.port import Entry, Move, Storage
-from framework.hudi.table.layout import HOODIE, parent_of
+from framework.hudi.storage.port import Entry, Move, Storage, Uploads, uploads_of
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, parent_of
 
 __all__ = ["FencedStorage", "WrappedStorage"]
 
@@ -28,6 +31,11 @@ class WrappedStorage:
     def location(self) -> str:
         """As in `Storage`."""
         return self._inner.location
+
+    @property
+    def uploads(self) -> Uploads | None:
+        """As of the wrapped storage."""
+        return uploads_of(self._inner)
 
     def list(self, folder: str) -> Iterator[Entry]:
         """As in `Storage`."""
@@ -80,10 +88,14 @@ class FencedStorage(WrappedStorage):
         try:
             with self._inner.create(path, durable=durable) as out:
                 yield out
+                if self.uploads is not None:  # the request is sent when the block ends
+                    self._check()
         finally:
-            if self._inner.stat(self._fence) is None:
+            is_own = self.uploads is None or path.startswith(f"{LAKESTRAP}/")
+            if is_own and self._inner.stat(self._fence) is None:
                 self._forget(path)
-        self._check()
+        if is_own:
+            self._check()
 
     def _check(self) -> None:
         """Raise if the run is over."""

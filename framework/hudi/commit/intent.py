@@ -23,6 +23,7 @@ from framework.hudi.timeline.requested_plans import requested_replace_bytes
 
 __all__ = [
     "AUDIT_KEY",
+    "BEGIN_FILE",
     "PROPERTIES_KEY",
     "SCHEDULED_KEY",
     "WRITE_ID_KEY",
@@ -36,7 +37,7 @@ SCHEDULED_KEY: Final = "lakestrap.scheduled"
 """In a requested compaction that Lakestrap scheduled; no run owns it, so none rolls it back."""
 PROPERTIES_KEY: Final = "lakestrap.properties"
 AUDIT_KEY: Final = "lakestrap.audit"
-_BEGIN_FILE: Final = "begin.json"
+BEGIN_FILE: Final = "begin.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +127,15 @@ class Transaction:
     clock: Clock
 
 
-def read_intent(storage: Storage, folder: str) -> Intent | None:
-    """Return the intent of the run of a staging folder, renamed or not.
+def read_intent(storage: Storage, folder: str, *, name: str = BEGIN_FILE) -> Intent | None:
+    """Return the intent of the run of a staging folder, renamed or not, or in a tombstone.
 
     None if the run never recorded one.
 
     Raises:
         CorruptFileError: `commit/corrupt-intent`.
     """
-    path = join(folder, _BEGIN_FILE)
+    path = join(folder, name)
     if storage.stat(path) is None:
         return None
     try:

@@ -2,6 +2,8 @@
 
 Files are linked only from statuses that the driver received. A batch's markers are durable before
 its first file has a name. Nothing here is visible to readers while the instant is pending.
+
+On a store without moves the tasks have written the markers, and given the files their names.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.errors import CommitConflictError, CorruptFileError, Where
+from framework.hudi.commit.fence import require_quiet
 from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.markers import MarkerType, marker_type, read_markers, write_markers
@@ -40,7 +43,7 @@ _THREADS: Final = 8
 def link_files(
     transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int = _THREADS
 ) -> None:
-    """Give every staged file of `segments` its name in its partition.
+    """Give every staged file of `segments` its name in its partition, unless it has it already.
 
     Each batch, by number, writes markers, metadata of new partitions, then files. When repeated
     after a crash, files that already have their name are compared by size and checksum.
@@ -55,7 +58,8 @@ def link_files(
         for batch in _gathered(merge_segments(storage, segments)):
             require(storage, transaction.lease)
             placements = _placements(batch)
-            write_markers(storage, intent.staging, intent.requested_time, _markers(batch))
+            if placements:
+                write_markers(storage, intent.staging, intent.requested_time, _markers(batch))
             partitions = set(batch["partition_path"].unique().to_pylist()) - known
             _each(pool, lambda path: _make_partition(transaction, path), sorted(partitions))
             _each(pool, lambda chunk: place(storage, chunk), _chunks(placements))
@@ -77,6 +81,8 @@ def place_files(transaction: Transaction, files: Mapping[str, str]) -> None:
         entry = storage.stat(source)
         if entry is None:
             raise _conflict("staged-file-gone", "a file of this run is missing", source)
+        if source == target:
+            continue
         checksum = file_crc32c(storage, source)
         if storage.stat(target) is not None and file_crc32c(storage, target) != checksum:
             _check_ours(transaction)
@@ -99,10 +105,11 @@ def check_listing(
 
     Raises:
         CommitConflictError: `commit/file-missing` for a status without a file,
-            `commit/file-changed` for a file of another size.
+            `commit/file-changed` for a file of another size; `commit/not-quiet-yet`.
         UnsupportedTableError: `commit/mixed-log`.
     """
     storage, intent = transaction.storage, transaction.intent
+    require_quiet(transaction)
     marked: set[str] = set()
     logs: set[str] = set()
     for path in read_markers(storage, intent.requested_time):
@@ -170,13 +177,14 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _placements(table: pa.Table) -> list[Placement]:
-    """Return staged files with their target names."""
+    """Return staged files with their target names; none that tasks have named."""
     names = ("partition_path", "name", "staged", "size", "crc32c")
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
-    return [
+    found = (
         Placement(source=staged, target=layout.join(partition, name), size=size, crc32c=crc32c)
         for partition, name, staged, size, crc32c in rows
-    ]
+    )
+    return [each for each in found if each.source != each.target]
 
 
 def _markers(table: pa.Table) -> Iterator[tuple[str, MarkerType]]:
@@ -196,7 +204,8 @@ def _chunks(placements: Sequence[Placement]) -> Iterator[Sequence[Placement]]:
         ):
             yield placements[start:place_]
             start = place_
-    yield placements[start:]
+    if placements:
+        yield placements[start:]
 
 
 def _make_partition(transaction: Transaction, partition: str) -> None:

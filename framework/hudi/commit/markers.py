@@ -9,11 +9,13 @@ They also lead our own recovery to log files, whose names contain another instan
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum, unique
 from typing import Final
 
-from framework.errors import CorruptFileError, StorageError, Where
+from framework.errors import CommitConflictError, CorruptFileError, StorageError, Where
+from framework.hudi.commit.created import create_bytes
 from framework.hudi.commit.staging import Staging
 from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.port import Entry, Move, Storage
@@ -21,6 +23,7 @@ from framework.hudi.table.layout import join, temp_folder
 
 __all__ = [
     "MarkerType",
+    "announce",
     "batch_files",
     "marker_type",
     "parse_marker",
@@ -34,6 +37,8 @@ __all__ = [
 _TYPE: Final = b"TIMELINE_SERVER_BASED"
 _BATCH: Final = re.compile(r"MARKERS([0-9]+)")
 _ATTEMPTS: Final = 16
+_LAST_NUMBER: Final = (1 << 31) - 1 - _ATTEMPTS
+"""Apache Hudi reads the number of a batch as an `int`."""
 
 _LINE: Final = re.compile(r"(.+)\.marker\.(CREATE|MERGE|APPEND)")
 
@@ -144,6 +149,29 @@ def parse_marker(name: str) -> tuple[str, MarkerType] | None:
     return (match[1], MarkerType(match[2])) if match else None
 
 
+def announce(storage: Storage, instant: str, markers: Iterable[tuple[str, MarkerType]]) -> None:
+    """Record files that a task is about to create under their names. Durable on return.
+
+    For stores without moves. The batch has its name from its content, so each attempt of a task
+    makes the same one, and none waits for a listing.
+
+    Raises:
+        CorruptFileError: `commit/line-break-in-path`.
+        CommitConflictError: `commit/name-taken`.
+    """
+    data = "".join(f"{line}\n" for line in _lines(markers)).encode()
+    create_bytes(storage, _type_path(instant), _TYPE)
+    number = zlib.crc32(data) & _LAST_NUMBER
+    for attempt in range(_ATTEMPTS):
+        try:
+            create_bytes(storage, join(temp_folder(instant), f"MARKERS{number + attempt}"), data)
+        except CommitConflictError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return
+
+
 def write_markers(
     storage: Storage, staging: Staging, instant: str, markers: Iterable[tuple[str, MarkerType]]
 ) -> None:
@@ -161,6 +189,17 @@ def write_markers(
         CommitConflictError: `commit/fenced`.
         CorruptFileError: `commit/line-break-in-path`; a marker file cannot hold such a path.
     """
+    place_batch(
+        storage,
+        instant,
+        _lines(markers),
+        new_temporary=staging.new_publish,
+        check=lambda: staging.check_not_fenced(storage),
+    )
+
+
+def _lines(markers: Iterable[tuple[str, MarkerType]]) -> list[str]:
+    """Return the lines of a batch."""
     lines = []
     for path, kind in markers:
         if "\n" in path or "\r" in path:
@@ -171,13 +210,7 @@ def write_markers(
                 remedy="Rename the source folder, or set the partition to skip.",
             )
         lines.append(f"{path}.marker.{kind}")
-    place_batch(
-        storage,
-        instant,
-        lines,
-        new_temporary=staging.new_publish,
-        check=lambda: staging.check_not_fenced(storage),
-    )
+    return lines
 
 
 def read_markers(storage: Storage, instant: str) -> Iterator[str]:

@@ -9,10 +9,10 @@ from typing import Final
 
 from framework.errors import StorageError
 from framework.hudi.commit.drop import is_half_dropped
-from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, read_intent
+from framework.hudi.commit.intent import BEGIN_FILE, WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.rollback import UNDOING
-from framework.hudi.commit.staging import staging_folders
-from framework.hudi.storage.port import Storage
+from framework.hudi.commit.staging import DEAD, staging_folders, tombstones
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table.layout import PROPERTIES, PROPERTIES_BACKUP, write_folder
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
@@ -57,6 +57,7 @@ class Pending:
         intent: the run's intent, None if its staging folder is missing.
         facts: `extraMetadata` of the instant, `lakestrap.*` among it.
         folders: its staging folders, including renamed ones.
+        is_fenced: whether its recovery has begun, on a store without moves.
     """
 
     kind: PendingKind
@@ -65,6 +66,7 @@ class Pending:
     intent: Intent | None = None
     facts: Mapping[str, str]
     folders: tuple[str, ...] = ()
+    is_fenced: bool = False
 
     @property
     def can_resume(self) -> bool:
@@ -72,6 +74,7 @@ class Pending:
         return (
             self.kind is PendingKind.DEAD_RUN
             and self.intent is not None
+            and not self.is_fenced
             and write_folder(self.intent.write_id) in self.folders
         )
 
@@ -142,7 +145,9 @@ def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folde
     facts = read_commit_head(storage, instant.path).extra
     write_id = facts[WRITE_ID_KEY]
     mine = folders.get(write_id, [])
-    intents = (read_intent(storage, folder) for folder in mine)
+    dead = [] if uploads_of(storage) is None else tombstones(storage, write_id)
+    places = [*((folder, BEGIN_FILE) for folder in mine), *((DEAD, each.name) for each in dead)]
+    intents = (read_intent(storage, folder, name=name) for folder, name in places)
     return Pending(
         kind=kind,
         instant=instant,
@@ -150,6 +155,7 @@ def _found(storage: Storage, kind: PendingKind, instant: Instant, folders: Folde
         intent=next((each for each in intents if each is not None), None),
         facts=facts,
         folders=tuple(mine),
+        is_fenced=bool(dead),
     )
 
 

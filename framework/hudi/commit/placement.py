@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from framework import errors
 from framework.hudi.codecs.log_format import HeaderKey, read_blocks
+from framework.hudi.commit.created import create_bytes, name_taken, read_bytes
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.markers import read_markers
 from framework.hudi.commit.staging import Staging
 from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.checksum import file_crc32c
-from framework.hudi.storage.port import Move, Storage
+from framework.hudi.storage.port import Move, Storage, uploads_of
 from framework.hudi.table.layout import PARTITION_METADATA, PartitionMetadata, crc_sidecar, name_of
 
 __all__ = [
@@ -72,7 +73,8 @@ def place_bytes(
 ) -> None:
     """Create `target` whole and durably; if it exists, it must hold `data`.
 
-    A checksum that Java left beside an earlier file of that name is removed first.
+    A checksum that Java left beside an earlier file of that name is removed first. On a store
+    without moves a late request of a fenced run may still create the file (see `fence`).
 
     Args:
         storage: the table.
@@ -85,6 +87,11 @@ def place_bytes(
     Raises:
         CommitConflictError: `commit/name-taken`, `commit/fenced`.
     """
+    if uploads_of(storage) is not None:
+        if has_begun:
+            staging.check_not_fenced(storage)
+        create_bytes(storage, target, data)
+        return
     temporary = staging.new_publish()
     storage.delete(crc_sidecar(target))
     # A folder renamed before the file is whole is noticed; one renamed later takes the file along.
@@ -97,13 +104,7 @@ def place_bytes(
             raise
         storage.delete(temporary)
         if read_bytes(storage, target) != data:
-            raise _taken(storage, target) from error
-
-
-def read_bytes(storage: Storage, path: str) -> bytes:
-    """Return all bytes of a small file."""
-    with storage.open_input(path) as source:
-        return bytes(source.read())
+            raise name_taken(storage, target) from error
 
 
 def made_partition(storage: Storage, path: str, time: str) -> bool:
@@ -134,19 +135,9 @@ def _is_placed(storage: Storage, placement: Placement) -> bool:
         return False
     same_size = not entry.is_folder and entry.size == placement.size
     if not same_size or file_crc32c(storage, placement.target) != placement.crc32c:
-        raise _taken(storage, placement.target)
+        raise name_taken(storage, placement.target)
     storage.delete(placement.source, crc_sidecar(placement.target))
     return True
-
-
-def _taken(storage: Storage, path: str) -> errors.CommitConflictError:
-    """Return the error for a name that another writer gave to other bytes."""
-    return errors.CommitConflictError(
-        "commit/name-taken",
-        "another writer has made a file of this name with other bytes",
-        where=errors.Where(file=f"{storage.location}/{path}"),
-        remedy="Nothing was published. Check for other writers to this table, then run again.",
-    )
 
 
 def own_logs(storage: Storage, instant: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Rolling an earlier run back or forward (see `pending`); either may be killed and run again.
 
-The order of a rollback matters. First the staging folder is renamed, so that running tasks and a
-paused publish find nothing from then on. Then the timeline is read again, since that publish may
+The order of a rollback matters. First the run is fenced, so that running tasks and a paused publish
+fail from then on. Then the timeline is read again, since that publish may
 have been faster. Data files are deleted before the pending instant, because a file whose instant is
 unknown becomes visible once the timeline has moved past it.
 """
@@ -15,6 +15,7 @@ from typing import Final
 from framework.errors import CommitConflictError, UnsupportedTableError, Where
 from framework.hudi.commit.clean import finish_clean
 from framework.hudi.commit.drop import finish_drop
+from framework.hudi.commit.fence import fence, forget_tombstones
 from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, Intent, read_intent
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
@@ -23,7 +24,7 @@ from framework.hudi.commit.rollback import UNDOING, finish_undo
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.commit.state_files import delete_state_of
 from framework.hudi.filegroup.slices import BaseFileName, instant_of
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table import layout
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
@@ -98,6 +99,8 @@ def roll_forward(storage: Storage, pending: Pending, lease: Lease) -> None:
         staging = Staging(write_id=lease.owner.write_id)
         place_bytes(storage, staging, layout.PROPERTIES, text.encode(), has_begun=False)
     _delete_markers(storage, instant.requested_time)
+    if pending.write_id is not None:
+        forget_tombstones(storage, pending.write_id)
     _delete_folders(storage, pending.folders)
 
 
@@ -106,9 +109,10 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     if pending.instant is None or pending.write_id is None:
         raise _refused("not-ours", "the instant does not name its run", pending)
     time = pending.instant.requested_time
-    Staging(write_id=pending.write_id).rename_away(storage)
+    fence(storage, pending.intent or _least_intent(pending.instant, pending.write_id))
     ours = load_timeline(storage).find(time)
     if any(each.is_completed for each in ours):
+        forget_tombstones(storage, pending.write_id)
         raise CommitConflictError(
             "commit/completed-meanwhile",
             "the run that seemed dead has published",
@@ -122,8 +126,26 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
         if each.state is not kept and _write_id(storage, each) == pending.write_id:
             storage.delete(each.path, layout.crc_sidecar(each.path))
     delete_state_of(storage, pending.write_id)
-    mine = (path for path in dead_folders(storage) if pending.write_id in path)
-    _delete_folders(storage, tuple(mine))
+    _delete_folders(storage, _left_folders(storage, pending.write_id))
+
+
+def _least_intent(instant: Instant, write_id: str) -> Intent:
+    """Return what a pending instant says of a run whose own record is missing."""
+    return Intent(
+        write_id=write_id,
+        requested_time=instant.requested_time,
+        action=instant.action,
+        operation="UNKNOWN",
+        is_new_table=False,
+        facts={},
+    )
+
+
+def _left_folders(storage: Storage, write_id: str) -> tuple[str, ...]:
+    """Return the folders of a fenced run."""
+    if uploads_of(storage) is not None:
+        return (layout.write_folder(write_id),)
+    return tuple(path for path in dead_folders(storage) if write_id in path)
 
 
 def _is_in_use(storage: Storage, time: str) -> bool:
@@ -165,8 +187,8 @@ def _finish(storage: Storage, pending: Pending, lease: Lease) -> None:
     """Finish a rollback, restore or clean, or remove it where it has changed nothing yet."""
     if pending.instant is None or pending.write_id is None or pending.intent is None:
         raise _refused("not-ours", "the instant does not say whose it is", pending)
-    Staging(write_id=pending.write_id).rename_away(storage)
-    mine = tuple(path for path in dead_folders(storage) if pending.write_id in path)
+    fence(storage, pending.intent)
+    mine = _left_folders(storage, pending.write_id)
     for folder in mine:
         if _FINISHED[pending.instant.action](storage, lease, pending.intent, folder):
             break
@@ -236,7 +258,8 @@ class _Sweep:
         self._clean("")
         if self.time == layout.BOOTSTRAP_INSTANT:
             self._delete_index()
-        _delete_markers(self.storage, self.time)
+        if uploads_of(self.storage) is None:  # else late files may need them, see `fence`
+            _delete_markers(self.storage, self.time)
 
     def _clean(self, folder: str) -> bool:
         """Clean `folder` and its contents; return whether anything was deleted.

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from framework.errors import CorruptFileError, StorageError, Where
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.checksum import Crc32cOutput, file_crc32c
-from framework.hudi.storage.port import Move, Storage
+from framework.hudi.storage.port import Move, Storage, uploads_of
 from framework.hudi.table.layout import join
 
 __all__ = [
@@ -237,16 +237,22 @@ class Journal:
             StorageError: among others `storage/exists` if another writer is active.
         """
         number = self._next_number()
-        temporary = self._staging.new_publish()
-        with self._storage.create(temporary) as out:
-            out.write(json.dumps(record).encode())
         target = join(self._staging.journal, f"{number:0{_DIGITS}}.json")
+        moves = uploads_of(self._storage) is None
+        made = self._staging.new_publish() if moves else target
+        with self._storage.create(made) as out:
+            out.write(json.dumps(record).encode())
+        if moves:
+            self._name(made, target)
+        self._next = number + 1
+
+    def _name(self, temporary: str, target: str) -> None:
+        """Move a record to its name."""
         try:
             self._storage.move([Move(source=temporary, target=target)])
         except StorageError:
             self._storage.delete(temporary)
             raise
-        self._next = number + 1
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all records in order; costs one listing and one read each.

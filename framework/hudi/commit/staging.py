@@ -1,7 +1,11 @@
 """The private folder of one run: `.hoodie/.lakestrap/<write_id>/`.
 
-Everything that is not yet part of the table is here, including the completed instant's temporary
-file. Renaming this folder fences the run: its tasks and its publish find nothing.
+Where files move, everything that is not yet part of the table is here, including the completed
+instant's temporary file. Renaming this folder fences the run: its tasks and its publish find
+nothing.
+
+On a store without moves, data files have their names from the start, and a tombstone fences the
+run: an object that names its write id (see `fence` and ADR 0049).
 """
 
 from __future__ import annotations
@@ -12,10 +16,20 @@ from typing import Final
 from uuid import uuid4
 
 from framework.errors import CommitConflictError, CorruptFileError, Where
-from framework.hudi.storage.port import Move, Storage
+from framework.hudi.storage.port import Entry, Move, Storage, uploads_of
 from framework.hudi.table.layout import LAKESTRAP, join, write_folder
 
-__all__ = ["Staging", "dead_folders", "new_write_id", "staging_folders"]
+__all__ = [
+    "DEAD",
+    "Staging",
+    "dead_folders",
+    "new_write_id",
+    "staging_folders",
+    "tombstones",
+]
+
+DEAD: Final = join(LAKESTRAP, "dead")
+"""The folder of tombstones, `<write_id>-<number>.json`."""
 
 _WRITE_ID: Final = re.compile(r"[0-9a-f]{32}")
 _DEAD: Final = re.compile(r"dead-([0-9a-f]{32})-[0-9]+")
@@ -90,16 +104,17 @@ class Staging:
         return join(self.publish, uuid4().hex)
 
     def check_not_fenced(self, storage: Storage) -> None:
-        """Raise if another run has renamed the folder.
+        """Raise if another run has renamed the folder, or has made a tombstone for it.
 
         Call it after creating a temporary file in the folder and before moving the file out, to
         close the gap between the two: a folder renamed earlier is noticed here, and one renamed
-        later takes the temporary file along.
+        later takes the temporary file along. On a store without moves, call it after recording an
+        upload and before completing it.
 
         Raises:
             CommitConflictError: `commit/fenced`.
         """
-        if storage.stat(self.begin) is None:
+        if self.is_fenced(storage):
             raise CommitConflictError(
                 "commit/fenced",
                 "another run considered this one dead and cleaned it up",
@@ -107,8 +122,20 @@ class Staging:
                 remedy="Nothing of this run was published. Run the same command again.",
             )
 
+    def is_fenced(self, storage: Storage) -> bool:
+        """Return whether the run has ended, or another run considers it dead.
+
+        The order matters: a tombstone is deleted only once the other file is gone for good.
+        """
+        if uploads_of(storage) is not None and tombstones(storage, self.write_id):
+            return True
+        return storage.stat(self.begin) is None
+
     def remove(self, storage: Storage) -> None:
-        """Fence the run, then delete its folder."""
+        """Delete the folder of a run that is over; where files move, fence the run first."""
+        if uploads_of(storage) is not None:
+            storage.delete(self.root)
+            return
         renamed = self.rename_away(storage)
         if renamed is not None:
             storage.delete(renamed)
@@ -121,6 +148,11 @@ class Staging:
         target = next(name for name in names if storage.stat(name) is None)
         storage.move([Move(source=self.root, target=target)])
         return target
+
+
+def tombstones(storage: Storage, write_id: str = "") -> list[Entry]:
+    """Return the tombstones of a run, or of all runs; one listing."""
+    return [each for each in storage.list(DEAD) if each.name.startswith(write_id)]
 
 
 def staging_folders(storage: Storage) -> dict[str, list[str]]:

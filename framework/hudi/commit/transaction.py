@@ -5,20 +5,23 @@ same intent: each detects what is done and does the rest.
 
 The completed instant is one exclusive link out of the staging folder. Every precondition is checked
 after its bytes are staged and before that link, so a run that was paused in between, and fenced
-meanwhile, no longer finds its staged file.
+meanwhile, no longer finds its staged file. On a store without moves it is an upload without a name
+instead of a staged file (see `fence`).
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 
 from framework import errors
+from framework.hudi.commit.fence import abort_uploads, begin_upload, sweep_dead
 from framework.hudi.commit.intent import AUDIT_KEY, PROPERTIES_KEY, WRITE_ID_KEY, Transaction
 from framework.hudi.commit.lease import release, renew, require
 from framework.hudi.commit.links import by_partition
@@ -26,7 +29,7 @@ from framework.hudi.commit.placement import place_bytes, read_bytes
 from framework.hudi.commit.segments import merge_segments
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.filegroup.slices import LogFileName
-from framework.hudi.storage.port import Move
+from framework.hudi.storage.port import Move, uploads_of
 from framework.hudi.table import layout
 from framework.hudi.timeline import commit_metadata
 from framework.hudi.timeline.instant import Action, Instant
@@ -227,12 +230,14 @@ def begin(transaction: Transaction) -> None:
     """
     storage, intent = transaction.storage, transaction.intent
     require(storage, transaction.lease)
+    abort_uploads(storage, intent.staging)
     check_clear(transaction)
     if intent.executes:
         _check_held(transaction, intent.pending_files()[:1])
     if storage.stat(intent.staging.begin) is None:
         check_empty(transaction)
     storage.delete(intent.staging.publish)
+    sweep_dead(storage, transaction.lease)
     begin_file = intent.staging.begin
     place_bytes(storage, intent.staging, begin_file, intent.begin_bytes(), has_begun=False)
     for instant, data in intent.own_files():
@@ -252,11 +257,11 @@ def publish(transaction: Transaction, audited: AuditedFiles, publication: Public
     storage, intent = transaction.storage, transaction.intent
     if publication.replaced and intent.action is not Action.REPLACECOMMIT:
         raise ValueError(f"a {intent.action} replaces nothing")
-    staged = _stage_commit(transaction, audited, publication)
+    complete = _staged_commit(transaction, audited, publication)
     storage.delete(layout.crc_sidecar(intent.completed.path))
     check_unmoved(transaction, publication.required)
     try:
-        storage.move([Move(source=staged, target=intent.completed.path)])
+        complete()
     except errors.StorageError as error:
         _resolve(transaction, error)
     if publication.properties is not None:
@@ -280,24 +285,41 @@ def finish(transaction: Transaction) -> None:
         raise _after_commit(transaction, "cleanup", "leftovers could not be removed") from error
 
 
-def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: Publication) -> str:
-    """Write the whole commit into the staging folder and return its path."""
+def _staged_commit(
+    transaction: Transaction, audited: AuditedFiles, publication: Publication
+) -> Callable[[], None]:
+    """Store the whole commit without its name; return what gives it the name, exclusively."""
+    storage, path = transaction.storage, transaction.intent.completed.path
+    uploads = uploads_of(storage)
+    if uploads is None:
+        staged = transaction.intent.staging.new_publish()
+        with storage.create(staged) as out:
+            _write_commit(transaction, audited, publication, out)
+        return lambda: storage.move([Move(source=staged, target=path)])
+    held = io.BytesIO()
+    _write_commit(transaction, audited, publication, held)
+    upload = begin_upload(transaction, path, held.getvalue())
+    return lambda: uploads.complete(path, upload)
+
+
+def _write_commit(
+    transaction: Transaction, audited: AuditedFiles, publication: Publication, out: BinaryIO
+) -> None:
+    """Write the whole commit."""
     intent = transaction.intent
     extra = {**publication.extra, **intent.facts, WRITE_ID_KEY: intent.write_id}
     extra[AUDIT_KEY] = json.dumps(dict(audited.proof), ensure_ascii=False)
     if publication.properties is not None:
         extra[PROPERTIES_KEY] = publication.properties
-    staged = intent.staging.new_publish()
     rows = merge_segments(transaction.storage, audited.written.segments)
     stats = ((path, stats_of(path, parts)) for path, parts in by_partition(rows))
     replaced = publication.replaced if intent.action is Action.REPLACECOMMIT else None
-    with transaction.storage.create(staged) as out:
-        head = commit_metadata.CommitHead(
-            extra=extra,
-            operation=intent.operation,
-            compacted=intent.action is Action.COMPACTION,
-        )
-        files = commit_metadata.write_commit(out, head, stats, replaced=replaced)
+    head = commit_metadata.CommitHead(
+        extra=extra,
+        operation=intent.operation,
+        compacted=intent.action is Action.COMPACTION,
+    )
+    files = commit_metadata.write_commit(out, head, stats, replaced=replaced)
     if files != audited.written.files:
         raise errors.CorruptFileError(
             "commit/file-count",
@@ -305,7 +327,6 @@ def _stage_commit(transaction: Transaction, audited: AuditedFiles, publication: 
             where=errors.Where(instant=intent.requested_time),
             remedy="Nothing was published. Run again with --fresh.",
         )
-    return staged
 
 
 def _resolve(transaction: Transaction, error: errors.StorageError) -> None:
@@ -320,6 +341,7 @@ def _resolve(transaction: Transaction, error: errors.StorageError) -> None:
     if error.condition == "storage/not-durable":
         raise unknown from error
     try:
+        abort_uploads(transaction.storage, transaction.intent.staging)  # a late request fails then
         there = transaction.storage.stat(path) is not None
         head = (
             commit_metadata.read_commit_head(transaction.storage, path)

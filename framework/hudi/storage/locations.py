@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-from framework.errors import NotYetBuiltError, PlanError, Where
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
+
+from framework.errors import NotYetBuiltError, PlanError, StorageError, Where
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
+from framework.hudi.storage.memory_objects import MemoryObjectStorage
+from framework.hudi.storage.object_uri import is_object_uri, parse_object_uri
 from framework.hudi.storage.port import Storage
 
 __all__ = ["open_storage", "open_unlinked"]
+
+_IN_MEMORY: Final[Mapping[str, Callable[[str], Storage]]] = MappingProxyType(
+    {"memory": MemoryStorage, "objects": MemoryObjectStorage}
+)
 
 
 def open_storage(location: str) -> Storage:
     """Return the storage rooted at `location`, without touching any file.
 
     Args:
-        location: `/abs`, `file:/abs`, `file:///abs` or `memory://name`. As in Hadoop, the text
-            after `file:` is used as is, without percent decoding.
+        location: `/abs`, `file:/abs`, `file:///abs`, `s3://bucket/prefix`, `s3a://bucket/prefix`,
+            `memory://name` or `objects://name`, an object store in memory. As in Hadoop, the text
+            after the scheme is used as is, without percent decoding.
 
     Raises:
         NotYetBuiltError: `storage/scheme-not-built` for any other scheme.
-        PlanError: `storage/relative-location` for a path that is not absolute.
+        PlanError: `storage/relative-location` for a path that is not absolute,
+            `storage/bad-location` for an object store's without a bucket.
+        StorageError: `storage/extra-missing`, `storage/credentials`.
     """
     scheme, colon, rest = location.partition(":")
     if location.startswith("/"):
         return LocalStorage(location)
-    if location.startswith("memory://"):
-        return MemoryStorage(location.removeprefix("memory://"))
+    if scheme in _IN_MEMORY and rest.startswith("//"):
+        return _IN_MEMORY[scheme](rest.removeprefix("//"))
+    if is_object_uri(location):
+        return _object_storage(location)
     if scheme == "file" and rest.startswith("/"):
         return LocalStorage("/" + rest.lstrip("/"))
     if colon and "/" not in scheme and scheme != "file":
         raise NotYetBuiltError(
             "storage/scheme-not-built",
-            f"this version opens local paths only, not {scheme}:",
+            f"this version opens local paths and S3, not {scheme}:",
             where=Where(file=location),
-            remedy="Use a path such as /data/lake/flights or file:///data/lake/flights.",
+            remedy="Use a location such as /data/lake/flights or s3://bucket/flights.",
         )
     raise PlanError(
         "storage/relative-location",
@@ -41,6 +57,24 @@ def open_storage(location: str) -> Storage:
         where=Where(file=location),
         remedy="Start it with / or file:///.",
     )
+
+
+def _object_storage(location: str) -> Storage:
+    """Return the storage at an object store's location; the client is imported only here."""
+    uri = parse_object_uri(location)
+    try:
+        found = import_module("framework.hudi.storage.object_store")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "obstore":
+            raise
+        raise StorageError(
+            "storage/extra-missing",
+            "object stores need the package obstore, which is not installed",
+            where=Where(file=location),
+            remedy="Run `pip install 'lakestrap[stores]'`, on each machine that runs tasks too.",
+        ) from error
+    opened: Storage = found.ObjectStorage(uri)
+    return opened
 
 
 def open_unlinked(location: str) -> Storage:

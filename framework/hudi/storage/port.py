@@ -18,7 +18,16 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, runtime_checkable
 
 from framework.errors import StorageError, Where
 
-__all__ = ["Entry", "Move", "Storage", "exists_error", "not_found_error", "storage_error"]
+__all__ = [
+    "Entry",
+    "Move",
+    "Storage",
+    "Uploads",
+    "exists_error",
+    "not_found_error",
+    "storage_error",
+    "uploads_of",
+]
 
 
 class Entry(NamedTuple):
@@ -29,12 +38,14 @@ class Entry(NamedTuple):
         is_folder: True for a folder; then `size` and `mtime_ns` are 0.
         size: bytes.
         mtime_ns: last modification, nanoseconds since the epoch, UTC.
+        etag: an object store's name for these very bytes; empty for other files.
     """
 
     path: str
     is_folder: bool
     size: int
     mtime_ns: int
+    etag: str = ""
 
     @property
     def name(self) -> str:
@@ -112,6 +123,52 @@ class Storage(Protocol):
         folder that is not empty is silently kept, even if a file appears in it concurrently.
         """
         ...
+
+
+@runtime_checkable
+class Uploads(Protocol):
+    """Objects that are stored whole and have no name yet: what a store without moves offers.
+
+    On such a store `Storage.create` gives a file its name and all its bytes in one conditional
+    request, and an empty folder does not exist.
+    """
+
+    @property
+    def are_fences(self) -> bool:
+        """Whether an aborted upload can never be completed, by a request however late."""
+        ...
+
+    def begin(self, path: str, data: bytes) -> str:
+        """Store `data` for the name `path`, which stays free; return the upload's id."""
+        ...
+
+    def complete(self, path: str, upload: str) -> None:
+        """Give an upload its name, exclusively and durably.
+
+        Raises:
+            StorageError: `storage/exists` if the name is taken, `storage/not-found` if the upload
+                was aborted, any other if the outcome is unknown. A repetition may raise either.
+        """
+        ...
+
+    def abort(self, path: str, upload: str) -> None:
+        """Discard an upload; one that was aborted or completed is not an error."""
+        ...
+
+
+@runtime_checkable
+class _MayUpload(Protocol):
+    """A storage, or one that wraps it, that may be a store without moves."""
+
+    @property
+    def uploads(self) -> Uploads | None:
+        """None if files move here."""
+        ...
+
+
+def uploads_of(storage: Storage) -> Uploads | None:
+    """Return the uploads of a store without moves; None where `Storage.move` gives names."""
+    return storage.uploads if isinstance(storage, _MayUpload) else None
 
 
 _CONDITIONS: Mapping[int, str] = MappingProxyType(

@@ -28,13 +28,15 @@ from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup.slices import FileSlice
 from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry
 from framework.hudi.table.layout import join, parent_of
 from framework.hudi.timeline.clock import Moment
 from framework.hudi.view.listing_view import ListingView
+from framework.spark.object_stores import reach_stores
 from framework.spark.reading.adopted import as_stored, in_table_types, scan_adopted, whole_as_stored
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
-from framework.spark.reading.files import Adopted, Snapshot, gather, local_path
+from framework.spark.reading.files import Adopted, Snapshot, gather, plain_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import EarlyListing, Scanner, private_settings
@@ -161,6 +163,7 @@ def absolute(location: str | Path) -> str:
 
 def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
     """Return the rows of an open table; costs and errors are those of `read`."""
+    reach_stores(spark)
     jvm = Jvm(spark)
     settings = private_settings(spark.sparkContext.defaultParallelism, how.files_per_split)
     session = jvm.private_session(settings)
@@ -203,10 +206,10 @@ def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
 
     If the whole table is read, Spark starts to list the folders of the sources.
     """
-    storage = _ListedOnce(local_path(table.storage.location))
+    storage = _ListedOnce(plain_path(table.storage.location))
     with BootstrapIndex.open(storage) or nullcontext() as index:
         if index is not None and how.reads_all:
-            early.begin([join(local_path(index.base_uri), path) for path in index.partitions()])
+            early.begin([join(plain_path(index.base_uri), path) for path in index.partitions()])
         view = checked(ListingView(storage, table.timeline, index), table)
         chosen = choose_partitions(view.partitions(), how.partition, table=table.storage.location)
         return gather(table, view, chosen, how.wanted or (lambda each: each), how.below)
@@ -256,8 +259,8 @@ class DeepCheck:
     """Source files and their skeletons, in the same order, for one task.
 
     Attributes:
-        sources: absolute paths.
-        skeletons: absolute paths.
+        sources: full locations.
+        skeletons: likewise.
         every_page: whether to read pages too, or footers only.
     """
 
@@ -305,13 +308,12 @@ def check_deeply(descriptor: str) -> str:
 
 def _compare_listings(adopted: Adopted) -> None:
     """Compare size and modification time of each file with the bootstrap index."""
-    storage = LocalStorage("/")
     folder, entries = "", dict[str, "Entry"]()
     expected = zip(adopted.sources.paths, adopted.sizes, adopted.mtimes_ms, strict=True)
     for path, size, mtime_ms in expected:
         if parent_of(path) != folder:
             folder = parent_of(path)
-            entries = {entry.name: entry for entry in storage.list(folder.lstrip("/"))}
+            entries = {entry.name: entry for entry in open_storage(folder or "/").list("")}
         entry = entries.get(path.rpartition("/")[2])
         what = _difference(entry, size, mtime_ms)
         if what:

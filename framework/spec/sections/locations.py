@@ -10,14 +10,18 @@ from pydantic import AfterValidator, Field, StrictStr, ValidationInfo
 
 from framework.spec.sections.fields import fault
 
-__all__ = ["SCHEMES_NOT_BUILT", "Location", "nested", "resolve_location"]
+__all__ = ["SCHEMES_NOT_BUILT", "FolderLocation", "Location", "nested", "resolve_location"]
+
+_OBJECT_SCHEMES = {"s3": "s3a", "s3a": "s3a"}
+"""Schemes of object stores, and what Hadoop calls them."""
 
 SCHEMES_NOT_BUILT = (
-    *("s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
+    *("s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
     *("oss", "cosn", "obs", "dbfs", "http", "https"),
 )
 """Schemes that are known by name but refused in this version."""
 
+_IN_MEMORY = frozenset({"memory", "objects"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _SHORT_FILE = re.compile(r"file:/(?!/)(.*)", re.DOTALL)
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
@@ -49,16 +53,29 @@ def resolve_location(text: str, folder: Path | None) -> str:
 
 def _uri(scheme: str, rest: str) -> str:
     """Return the URI of a built scheme."""
-    if scheme == "memory" and rest.strip("/"):
-        return f"memory://{rest.rstrip('/')}"
+    if scheme in _IN_MEMORY and rest.strip("/"):
+        return f"{scheme}://{rest.rstrip('/')}"
     if scheme == "file":
         if not rest.startswith("/"):
             raise fault("bad-path", "a file URI may not name a host", f"file:///{rest}")
         return f"file://{_collapsed(rest)}"
+    if scheme in _OBJECT_SCHEMES:
+        return _in_bucket(_OBJECT_SCHEMES[scheme], rest)
     if scheme in SCHEMES_NOT_BUILT:
-        message = f"`{scheme}://` is not built yet in this version; use a local path"
+        message = f"`{scheme}://` is not built yet in this version; use a local path or S3"
         raise fault("scheme-not-built", message)
     raise fault("unknown-scheme", f"the scheme `{scheme[:20]}://` is not known")
+
+
+def _in_bucket(scheme: str, rest: str) -> str:
+    """Return the canonical URI of a place in a bucket."""
+    bucket, _, path = rest.partition("/")
+    levels = [level for level in path.split("/") if level]
+    if not bucket:
+        raise fault("bad-path", "the bucket is missing", f"{scheme}://bucket/{path}")
+    if "." in levels or ".." in levels:
+        raise fault("bad-path", "a path in a bucket has no levels `.` and `..`")
+    return "/".join((f"{scheme}://{bucket}", *levels))
 
 
 def _collapsed(path: str) -> str:
@@ -92,4 +109,13 @@ def _located(text: str, info: ValidationInfo) -> str:
     return resolve_location(text, folder)
 
 
+def _in_file_system(location: str) -> str:
+    """Return the location, unless it is in an object store, where files cannot be moved."""
+    if location.startswith(tuple(f"{scheme}://" for scheme in _OBJECT_SCHEMES.values())):
+        message = "quarantined rows cannot be kept in object stores yet; name a folder"
+        raise fault("scheme-not-built", message)
+    return location
+
+
 Location = Annotated[StrictStr, Field(min_length=1), AfterValidator(_located)]
+FolderLocation = Annotated[Location, AfterValidator(_in_file_system)]
