@@ -30,7 +30,6 @@ __all__ = [
     "command",
     "java",
     "package",
-    "stores",
     "workers",
 ]
 
