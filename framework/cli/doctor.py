@@ -11,16 +11,27 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
+import typer
 from rich.text import Text
 
 from framework.cli.options import Format, JsonFormat
 from framework.cli.render.console import clean, out, write
 
-__all__ = ["JAVA_HELP", "PYSPARK_RANGE", "Check", "checks", "command", "java", "package", "workers"]
+__all__ = [
+    "JAVA_HELP",
+    "PYSPARK_RANGE",
+    "Check",
+    "checks",
+    "command",
+    "java",
+    "package",
+    "workers",
+]
 
 
 JAVA_HELP: Final = (
@@ -36,6 +47,7 @@ _MEMORY_GIB: Final = 2
 _TIMEOUT_S: Final = 60
 _WORKER: Final = """
 import json, sys
+from importlib import import_module
 from importlib.metadata import version
 import framework, pyarrow
 print(json.dumps({"python": sys.version_info[:2], "pyspark": version("pyspark")}))
@@ -167,12 +179,20 @@ def _links() -> Check:
     return Check(name="links", ok=True, found=f"hard links work under {here}")
 
 
-def command(form: Format = JsonFormat.TEXT) -> int:
+def command(
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="[SPEC]", help="A spec whose object stores to check.")
+    ] = None,
+    form: Format = JsonFormat.TEXT,
+) -> int:
     """Check this machine: Python, Java, Spark, its workers, memory, disk and links.
 
-    Exit 5 if something is missing. Only Spark needs Java: validate, plan and status do not.
+    With a spec, also that its object stores answer. Exit 5 if something is missing. Only Spark
+    needs Java: validate, plan and status do not.
     """
     found = checks()
+    if spec is not None:  # imported here, since the other checks report packages that are missing
+        found = (*found, *import_module("framework.cli.store_checks").stores(spec))
     if form is JsonFormat.JSON:
         sys.stdout.write(json.dumps([asdict(each) for each in found], indent=2) + "\n")
     else:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from framework.cli.exits import listen
 from framework.engine.events import Events, Note
+from framework.engine.prepare import locations_of
 from framework.errors import EngineError, FrameworkError
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def opened_backend(
 
     wished = spec.spark
     settings = {**(wished.revealed_conf() if wished else {}), **conf}
-    read = (spec.bootstrap.path if spec.bootstrap else None, spec.source and spec.source.path)
-    settings |= packages_for((spec.table.location, *read), settings)
+    settings |= packages_for(locations_of(spec), settings)
     with spark_session(master or (wished.master if wished else None), settings) as spark:
         where = f"Spark {spark.version} on {spark.sparkContext.master}"
         events(Note(level="info", message=where))

@@ -15,6 +15,7 @@ from framework.engine.events import Events, silent
 from framework.engine.inspect.observe import observe
 from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import CorruptFileError, PlanError, Where
+from framework.hudi.storage.object_uri import is_object_uri
 from framework.hudi.storage.port import storage_error
 from framework.hudi.storage.store_settings import StoreSettings, use_settings
 from framework.plan.build import Earlier, build
@@ -33,6 +34,7 @@ __all__ = [
     "Request",
     "build_plan",
     "load",
+    "locations_of",
     "prepare",
     "prepare_loaded",
     "prepare_saved",
@@ -114,13 +116,26 @@ def load(request: Request) -> PipelineSpec:
     return spec
 
 
+def locations_of(spec: PipelineSpec) -> tuple[str, ...]:
+    """Return the locations that a spec names: table, source of the bootstrap, source of loads."""
+    found = (
+        spec.table.location,
+        spec.bootstrap.path if spec.bootstrap else None,
+        spec.source.path if spec.source else None,
+    )
+    return tuple(filter(None, found))
+
+
 def store_settings(spec: PipelineSpec) -> dict[str, StoreSettings]:
     """Return how the spec reaches object stores, by scheme; it may hold secrets.
+
+    Empty if no location of the spec is in a store, so that secrets are read only where needed.
 
     Raises:
         PlanError: `spec/undefined-secret`.
     """
-    if spec.storage is None or spec.storage.s3 is None:
+    used = any(map(is_object_uri, locations_of(spec)))
+    if not used or spec.storage is None or spec.storage.s3 is None:
         return {}
     found: Any = spec.storage.s3.revealed()
     return {"s3": StoreSettings(**found)}

@@ -13,7 +13,10 @@ from framework.engine.reading.table_memory import read_memory
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.object_uri import is_object_uri
 from framework.hudi.storage.port import Storage
+from framework.hudi.storage.s3a_options import place_options
+from framework.hudi.storage.store_settings import settings_of
 from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.readers.exceptions import EXCEPTIONS, Trait
@@ -61,10 +64,22 @@ def hudi_options(location: str, form: OptionsForm) -> str:
     options = _options(properties, rule) | _session_options(open_table(location).schema)
     if any(name.startswith(_SESSION) for name in options):
         notes.append(f"Options that start with {_SESSION} are set when the session starts.")
+    stores = _store_options(storage, properties)
+    if stores:
+        notes.append("Credentials are not shown: let S3A find them, or set them in the session.")
+    options |= stores
     notes += _limits(storage)
     lines = [f"{comment} {note}" for note in notes]
     lines += [line.format(key=key, value=options[key]) for key in sorted(options)]
     return "\n".join(lines) + "\n"
+
+
+def _store_options(storage: Storage, properties: TableProperties) -> dict[str, str]:
+    """Return where S3A finds the table or its source; empty if neither is in a store."""
+    if not any(map(is_object_uri, (storage.location, properties.bootstrap_base_path or ""))):
+        return {}
+    places = place_options(settings_of("s3")).items()
+    return {f"{_SESSION}hadoop.{name}": value for name, value in places}
 
 
 def _session_options(schema: pa.Schema) -> dict[str, str]:

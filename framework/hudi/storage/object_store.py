@@ -208,7 +208,7 @@ class ObjectStorage:
         """Return whether any object is below `key`; costs one page of a listing."""
         return next(iter(obstore.list(self._client, key or None, chunk_size=1)), None) is not None
 
-    def _keys_below(self, key: str) -> list[str]:
+    def _keys_below(self, key: str) -> Sequence[str]:
         """Return the keys below `key`."""
         return [
             each["path"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
@@ -48,7 +48,7 @@ _UNREACHABLE: Final = ("error sending request", "builder error", "connect", "dns
 _BY_STATUS: Final = MappingProxyType(
     {"401": "credentials", "403": "permission", "429": "throttled", "503": "throttled"}
 )
-_BY_TYPE: Final = MappingProxyType(
+_BY_TYPE: Final[Mapping[type[Exception], str]] = MappingProxyType(
     {
         FileNotFoundError: "not-found",
         PermissionDeniedError: "permission",

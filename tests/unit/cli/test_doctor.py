@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from framework.cli.doctor import PYSPARK_RANGE, java, package, workers
+from framework.cli.store_checks import stores
+from framework.hudi.storage.store_settings import STORAGE_VARIABLE
 from tests.unit.cli.conftest import Command
 
 ROOT = Path(__file__).parents[3]
@@ -122,3 +124,24 @@ def test_workers_that_cannot_be_started_are_bad(monkeypatch: pytest.MonkeyPatch)
     """A path that is none."""
     monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
     assert not workers().ok
+
+
+def test_store_of_a_spec_that_does_not_answer_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the location, the condition and what to do."""
+    monkeypatch.setenv(STORAGE_VARIABLE, "")
+    spec = tmp_path / "t.pipeline.yml"
+    spec.write_text(
+        "version: 1\n"
+        "table: {name: t, location: t, record_key: {columns: [id], unique_within: table}}\n"
+        "bootstrap: {path: 's3://bucket/raw', layout: none}\n"
+        "storage:\n"
+        "  s3:\n"
+        "    {endpoint: 'http://127.0.0.1:9', allow_http: true, anonymous: true, max_retries: 0}\n"
+    )
+    (found,) = stores(spec)
+    assert not found.ok
+    assert found.found.startswith("s3a://bucket/raw")
+    assert "[storage/unreachable]" in found.found
+    assert found.remedy

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from framework.engine.fsck.table_check import check_table
+from framework.engine.inspect.hudi_writer_options import OptionsForm, hudi_options
 from framework.engine.services.materialize import observe_materialize, run_materialize
 from framework.engine.tasks import InProcessTasks
 from framework.errors import SourceDriftError
@@ -107,6 +108,18 @@ def test_index_and_properties_name_the_source_as_hadoop_does(
         assert index.base_uri == root
         uris = {each.uri for p in index.partitions() for each in index.mappings(p).values()}
     assert uris == {f"{root}/{name}" for name in FILES}
+
+
+def test_hudi_options_say_how_s3a_finds_the_source_and_hold_no_credential(
+    server: S3Server, bucket: str, tmp_path: Path
+) -> None:
+    """An Apache Hudi job reads the source too."""
+    scene = in_store(server, bucket, tmp_path)
+    adopt(scene)
+    text = hudi_options(str(scene.location), OptionsForm.PROPERTIES)
+    assert f"spark.hadoop.fs.s3a.endpoint={server.endpoint}\n" in text
+    assert "spark.hadoop.fs.s3a.path.style.access=true\n" in text
+    assert "testtest" not in text
 
 
 def test_nothing_on_disk_holds_a_credential(server: S3Server, bucket: str, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
@@ -121,7 +121,11 @@ def test_moves_are_refused_by_name(bucket: str) -> None:
     """A store cannot move an object."""
     storage = open_storage(f"s3://{bucket}/x")
     move = Move(source="a", target="b")
-    for action in (lambda: storage.move([move]), lambda: storage.replace(move)):
+    actions: tuple[Callable[[], object], ...] = (
+        lambda: storage.move([move]),
+        lambda: storage.replace(move),
+    )
+    for action in actions:
         with pytest.raises(NotYetBuiltError) as caught:
             action()
         assert caught.value.condition == "storage/no-move"

@@ -1,0 +1,91 @@
+"""Sources in an object store on Spark: a bootstrap, a load, and reading what both made."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.support.s3_server import running_s3
+from tests.support.scenes import a_document, a_scene
+from tests.support.sources import a_source
+
+pytestmark = [pytest.mark.spark, pytest.mark.full, pytest.mark.timeout(1800)]
+
+FILES = {
+    f"p={p}/{name}.parquet": pa.table({"id": [100 * p + n, 100 * p + n + 1], "v": ["a", "é"]})
+    for p in (1, 2)
+    for n, name in ((0, "a b"), (10, "c%20d+e#f"))
+}
+LANDED = {
+    "p=1/new.parquet": pa.table({"id": [100, 999], "v": ["changed", "added"]}),
+    "p=2/new.parquet": pa.table({"id": [211], "v": ["changed"]}),
+}
+
+
+def test_source_in_a_store_is_adopted_loaded_and_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks and Hadoop get the settings of the project file, and no setting shows the secret."""
+    monkeypatch.setenv("LAKE_KEY", "test")
+    monkeypatch.setenv("RUN_PIPELINE_SECRET_LAKE", "testtest")
+    scene = a_scene(tmp_path, FILES, a_document())
+    landing = tmp_path / "landing"
+    a_source(landing, LANDED)
+    with running_s3() as server:
+        bucket = server.new_bucket()
+        for folder, names in ((scene.source, FILES), (landing, LANDED)):
+            for name in names:
+                key = f"{folder.name} x/{name}"
+                server.put(bucket, key, (folder / name).read_bytes())
+        document = json.loads(json.dumps(scene.document))
+        document["table"] |= {"location": str(scene.location), "ordering": "commit_time"}
+        document["bootstrap"]["path"] = f"s3://{bucket}/source x"
+        document["source"] = {
+            "path": f"s3://{bucket}/landing x",
+            "schema": "id BIGINT, v STRING, p INT",
+        }
+        document["write"] = {"operation": "upsert"}
+        spec = tmp_path / "x.pipeline.yml"
+        spec.write_text(json.dumps(document))
+        (tmp_path / "run-pipeline.yml").write_text(
+            json.dumps(
+                {
+                    "version": 1,
+                    "variables": {"endpoint": server.endpoint},
+                    "storage": {
+                        "s3": {
+                            "endpoint": "${var.endpoint}",
+                            "region": "us-east-1",
+                            "path_style": True,
+                            "allow_http": True,
+                            "access_key_id": "${env.LAKE_KEY}",
+                            "secret_access_key": "${secret.lake}",
+                        }
+                    },
+                }
+            )
+        )
+        command = [sys.executable, "-m", "tests.support.store_session", spec, scene.location]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    before = {id_: (v, p, key) for id_, v, p, key in found["rows"][0]}
+    assert before == {
+        100 * p + n: (v, p, str(100 * p + n))
+        for p in (1, 2)
+        for n, v in ((0, "a"), (1, "é"), (10, "a"), (11, "é"))
+    }
+    after = {id_: (v, p, key) for id_, v, p, key in found["rows"][1]}
+    assert after == before | {
+        100: ("changed", 1, "100"),
+        211: ("changed", 2, "211"),
+        999: ("added", 1, "999"),
+    }
+    assert "testtest" not in json.dumps(found["settings"])
+    files = [path.read_bytes() for path in scene.location.rglob("*") if path.is_file()]
+    assert not any(b"testtest" in each for each in files)
