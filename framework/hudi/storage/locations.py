@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from framework.errors import NotYetBuiltError, PlanError, Where
+from importlib import import_module
+
+from framework.errors import NotYetBuiltError, PlanError, StorageError, Where
+from framework.hudi.storage.hdfs_uri import is_hdfs_uri
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.storage.port import Storage
@@ -14,26 +17,30 @@ def open_storage(location: str) -> Storage:
     """Return the storage rooted at `location`, without touching any file.
 
     Args:
-        location: `/abs`, `file:/abs`, `file:///abs` or `memory://name`. As in Hadoop, the text
-            after `file:` is used as is, without percent decoding.
+        location: `/abs`, `file:/abs`, `file:///abs`, `hdfs://host:port/path` or `memory://name`. As
+            in Hadoop, the text after the scheme is used as is, without percent decoding.
 
     Raises:
         NotYetBuiltError: `storage/scheme-not-built` for any other scheme.
-        PlanError: `storage/relative-location` for a path that is not absolute.
+        PlanError: `storage/relative-location` for a path that is not absolute,
+            `storage/bad-location` for an HDFS location without a NameNode.
+        StorageError: `storage/extra-missing` without the client of such a location.
     """
     scheme, colon, rest = location.partition(":")
     if location.startswith("/"):
         return LocalStorage(location)
     if location.startswith("memory://"):
         return MemoryStorage(location.removeprefix("memory://"))
+    if is_hdfs_uri(location):
+        return _hdfs_storage(location)
     if scheme == "file" and rest.startswith("/"):
         return LocalStorage("/" + rest.lstrip("/"))
     if colon and "/" not in scheme and scheme != "file":
         raise NotYetBuiltError(
             "storage/scheme-not-built",
-            f"this version opens local paths only, not {scheme}:",
+            f"this version opens local paths and HDFS, not {scheme}:",
             where=Where(file=location),
-            remedy="Use a path such as /data/lake/flights or file:///data/lake/flights.",
+            remedy="Use a path such as /data/lake/flights or hdfs://host:8020/lake/flights.",
         )
     raise PlanError(
         "storage/relative-location",
@@ -41,6 +48,23 @@ def open_storage(location: str) -> Storage:
         where=Where(file=location),
         remedy="Start it with / or file:///.",
     )
+
+
+def _hdfs_storage(location: str) -> Storage:
+    """Return the storage at an HDFS location; the client is imported only here."""
+    try:
+        found = import_module("framework.hudi.storage.hdfs")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "hdfs_native":
+            raise
+        raise StorageError(
+            "storage/extra-missing",
+            "HDFS needs the package hdfs-native, which is not installed",
+            where=Where(file=location),
+            remedy="Run `pip install 'lakestrap[stores]'`, on each machine that runs tasks too.",
+        ) from error
+    opened: Storage = found.HdfsStorage(location)
+    return opened
 
 
 def open_unlinked(location: str) -> Storage:

@@ -13,7 +13,7 @@ from framework.spec.sections.fields import fault
 __all__ = ["SCHEMES_NOT_BUILT", "Location", "nested", "resolve_location"]
 
 SCHEMES_NOT_BUILT = (
-    *("s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
+    *("s3", "s3a", "s3n", "gs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
     *("oss", "cosn", "obs", "dbfs", "http", "https"),
 )
 """Schemes that are known by name but refused in this version."""
@@ -55,10 +55,20 @@ def _uri(scheme: str, rest: str) -> str:
         if not rest.startswith("/"):
             raise fault("bad-path", "a file URI may not name a host", f"file:///{rest}")
         return f"file://{_collapsed(rest)}"
+    if scheme == "hdfs":
+        return _in_cluster(rest)
     if scheme in SCHEMES_NOT_BUILT:
-        message = f"`{scheme}://` is not built yet in this version; use a local path"
+        message = f"`{scheme}://` is not built yet in this version; use a local path or HDFS"
         raise fault("scheme-not-built", message)
     raise fault("unknown-scheme", f"the scheme `{scheme[:20]}://` is not known")
+
+
+def _in_cluster(rest: str) -> str:
+    """Return the URI of a folder of an HDFS cluster."""
+    name_node, _, path = rest.partition("/")
+    if not name_node:
+        raise fault("bad-path", "the NameNode is missing", f"hdfs://namenode:8020/{path}")
+    return f"hdfs://{name_node}{_collapsed(f'/{path}')}"
 
 
 def _collapsed(path: str) -> str:
