@@ -32,9 +32,12 @@ def opened_backend(
 ) -> Iterator[Backend]:
     """Yield a backend on a session with the settings of the options, or else of the spec."""
     from framework.spark.backend import spark_backend
+    from framework.spark.object_stores import packages_for
 
     wished = spec.spark
     settings = {**(wished.revealed_conf() if wished else {}), **conf}
+    read = (spec.bootstrap.path if spec.bootstrap else None, spec.source and spec.source.path)
+    settings |= packages_for((spec.table.location, *read), settings)
     with spark_session(master or (wished.master if wished else None), settings) as spark:
         where = f"Spark {spark.version} on {spark.sparkContext.master}"
         events(Note(level="info", message=where))

@@ -8,16 +8,24 @@ from itertools import takewhile
 from pathlib import Path
 
 from framework.errors import PlanError, Where
+from framework.hudi.storage.hdfs_uri import is_hdfs_uri, parse_hdfs_uri
+from framework.hudi.storage.object_uri import is_object_uri, parse_object_uri
 
 __all__ = ["canonical", "missing_parents", "obstacle", "remove_empty"]
 
 
 def canonical(location: str) -> str:
-    """Return a local location as an absolute path without links; any other unchanged.
+    """Return a local location as an absolute path without links, HDFS and stores in one form.
+
+    Any other is unchanged.
 
     Raises:
-        PlanError: `storage/link-loop`.
+        PlanError: `storage/link-loop`, `storage/bad-location`.
     """
+    if is_object_uri(location):
+        return str(parse_object_uri(location))
+    if is_hdfs_uri(location):
+        return parse_hdfs_uri(location).text
     local = _local(location)
     if local is None:
         return location

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from framework.engine.events import Events, silent
 from framework.engine.inspect.observe import observe
 from framework.engine.tasks import InProcessTasks, Tasks
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.storage.port import storage_error
+from framework.hudi.storage.store_settings import StoreSettings, use_settings
 from framework.plan.build import Earlier, build
 from framework.plan.definition import Plan
 from framework.plan.load_stages import load_request
@@ -35,6 +36,7 @@ __all__ = [
     "prepare",
     "prepare_loaded",
     "prepare_saved",
+    "store_settings",
 ]
 
 _MAX_PLAN_BYTES: Final = 1_000_000_000
@@ -94,13 +96,14 @@ class Prepared:
 
 
 def load(request: Request) -> PipelineSpec:
-    """Return the spec of a request.
+    """Return the spec of a request; its section `storage` applies to this process from now on.
 
     Raises:
         SpecError: every fault of the spec.
         PlanError: it has neither `bootstrap` nor `write` (`plan/nothing-to-run`).
     """
     spec = load_spec(request.path, target=request.target, variables=request.variables)
+    use_settings(store_settings(spec))
     if spec.bootstrap is None and spec.write is None:
         raise PlanError(
             "plan/nothing-to-run",
@@ -109,6 +112,18 @@ def load(request: Request) -> PipelineSpec:
             remedy="Add a section `bootstrap`, or `source` and `write`.",
         )
     return spec
+
+
+def store_settings(spec: PipelineSpec) -> dict[str, StoreSettings]:
+    """Return how the spec reaches object stores, by scheme; it may hold secrets.
+
+    Raises:
+        PlanError: `spec/undefined-secret`.
+    """
+    if spec.storage is None or spec.storage.s3 is None:
+        return {}
+    found: Any = spec.storage.s3.revealed()
+    return {"s3": StoreSettings(**found)}
 
 
 def prepare(request: Request, planning: PlanningContext) -> Prepared:

@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from framework.errors import FrameworkError, TaskError
 from framework.spark.jobs import cancel, inherited, new_tag, tagged
+from framework.spark.object_stores import reach_stores
 from framework.spark.session import check_speculation
 from framework.spark.task_faults import FaultInTaskError, fault_of, is_lasting, revive, typed
 
@@ -135,6 +136,7 @@ class SparkTasks:
         `work` is imported by its name on the executors, where this package must be installed.
         Leaving the iterator early, by an error or an interruption too, cancels running jobs.
         """
+        reach_stores(self._spark)
         name, size = name_of(work), self._parallelism
         chunks = [descriptors[at : at + size] for at in range(0, len(descriptors), size)]
         context, tag, stopped = self._spark.sparkContext, new_tag(), Event()

@@ -48,11 +48,12 @@ def project_schema() -> dict[str, Any]:
     """Return the schema of `run-pipeline.yml`; all fields of its defaults are optional."""
     schema = _schema(ProjectDocument, "A lakestrap project file")
     definitions, offered = schema["$defs"], spec_schema()["$defs"]
-    for name in _reached(offered, "CheckSpec", *_DEFAULTS.values()):
+    for name in _reached(offered, "CheckSpec", "StorageSpec", *_DEFAULTS.values()):
         fills = name in _DEFAULTS.values()
         definitions[name] = _without(offered[name], "required") if fills else offered[name]
     for section, name in _DEFAULTS.items():
         definitions["DefaultsModel"]["properties"][section] = {"$ref": f"#/$defs/{name}"}
+    schema["properties"]["storage"] = {"$ref": "#/$defs/StorageSpec"}
     checks = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/CheckSpec"}}
     schema["properties"]["profiles"]["additionalProperties"] = checks
     return schema

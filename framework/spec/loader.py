@@ -38,6 +38,7 @@ _TAKEN_AS_THEY_ARE = (
     "maintenance",
     "timeline_service",
     "spark",
+    "storage",
 )
 _Checks = (
     Semantics
@@ -79,9 +80,7 @@ def load_spec(
         section_keys.in_current_names(section_keys.without_unbuilt(root, findings), findings)
     )
     columns = ColumnsFile(spec=path, scope=scope, findings=findings)
-    whole = with_profiles(
-        columns.put_into(with_defaults(named, project.defaults)), project.profiles
-    )
+    whole = with_profiles(columns.put_into(with_defaults(named, project)), project.profiles)
     positions = Positions.of(source, whole)
     resolved = _resolved(positions, scope, findings)
     files = SqlFiles.of(path, project_file, positions=positions, findings=findings)

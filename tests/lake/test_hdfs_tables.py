@@ -1,4 +1,4 @@
-"""Whole tables on HDFS, without Spark: bootstraps, loads, services, deaths, against a dictionary."""
+"""Whole tables on HDFS, without Spark: every operation and service, against a dictionary."""
 
 from __future__ import annotations
 

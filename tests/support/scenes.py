@@ -26,6 +26,7 @@ __all__ = [
     "a_document",
     "a_scene",
     "adopt",
+    "execute",
     "plan",
     "refusal",
     "snapshot",
@@ -152,9 +153,13 @@ def adopt(
     scene: Scene, *, earlier: Earlier = Earlier.AUTO, tasks: Tasks | None = None
 ) -> RunResult | None:
     """Plan and run as the command does; return None where there is nothing to do."""
-    tasks = tasks or InProcessTasks(2)
-    prepared = plan(scene, earlier=earlier, tasks=tasks)
-    return run(prepared.plan, tasks) if prepared.plan.has_changes else None
+    return execute(plan(scene, earlier=earlier, tasks=tasks), tasks=tasks)
+
+
+def execute(prepared: Prepared, *, tasks: Tasks | None = None) -> RunResult | None:
+    """Run a plan; return None where there is nothing to do."""
+    plan = prepared.plan
+    return run(plan, tasks or InProcessTasks(2)) if plan.has_changes else None
 
 
 def refusal(

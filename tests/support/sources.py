@@ -73,6 +73,7 @@ def a_fingerprint(storage: Storage, path: str) -> Fingerprint:
         path=path,
         size=entry.size,
         mtime_ns=entry.mtime_ns,
+        etag=entry.etag,
         footer_length=footer.length,
         footer_sha256=footer.sha256,
         rows=footer.metadata.num_rows,

@@ -1,4 +1,7 @@
-"""What every storage must do: one suite, to be subclassed with a `storage` fixture."""
+"""What storages must do, to be subclassed with a `storage` fixture.
+
+`ObjectSuite` holds for every storage, `StorageSuite` adds what storages with folders and moves do.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from framework.errors import StorageError
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Move, Storage
 
-__all__ = ["StorageSuite", "put", "read", "tree"]
+__all__ = ["ObjectSuite", "StorageSuite", "condition_of", "put", "read", "tree"]
 
 
 def put(storage: Storage, path: str, data: bytes = b"") -> None:
@@ -44,8 +47,8 @@ def condition_of(action: Callable[[], object]) -> str:
     return caught.value.condition
 
 
-class StorageSuite:
-    """The conformance suite of the port."""
+class ObjectSuite:
+    """The part of the port that needs neither folders nor moves."""
 
     def test_storage_of_any_kind_is_a_storage(self, storage: Storage) -> None:
         """The runtime protocol check passes, and the location opens the same files."""
@@ -89,17 +92,11 @@ class StorageSuite:
         assert root is not None
         assert root.is_folder
 
-    def test_create_over_something_raises_exists(self, storage: Storage) -> None:
-        """Creation is exclusive, and what is there stays."""
+    def test_create_over_a_file_raises_exists_and_keeps_it(self, storage: Storage) -> None:
+        """Creation is exclusive, and the file keeps its bytes."""
         put(storage, "d/f", b"1")
         assert condition_of(lambda: put(storage, "d/f", b"2")) == "storage/exists"
-        assert condition_of(lambda: put(storage, "d", b"2")) == "storage/exists"
         assert read(storage, "d/f") == b"1"
-
-    def test_create_below_a_file_raises(self, storage: Storage) -> None:
-        """A file cannot be a folder at the same time."""
-        put(storage, "f", b"1")
-        assert condition_of(lambda: put(storage, "f/g")) in {"storage/exists", "storage/not-found"}
 
     def test_create_that_fails_leaves_no_file(self, storage: Storage) -> None:
         """An exception in the context removes the file, so that the name is free again."""
@@ -129,6 +126,49 @@ class StorageSuite:
         put(storage, "d/f")
         assert condition_of(lambda: storage.open_input("x")) == "storage/not-found"
         assert condition_of(lambda: storage.open_input("d")) == "storage/failed"
+
+    def test_delete_removes_files_and_folders(self, storage: Storage) -> None:
+        """Whole folders go, neighbours with a longer name stay, nothing there is success."""
+        for path in ("d/a", "d/e/b", "dd", "f"):
+            put(storage, path)
+        storage.delete("d", "f", "no/such")
+        storage.delete("f/below")
+        assert list(tree(storage)) == ["dd"]
+        assert storage.stat("d") is None
+
+    def test_path_that_leaves_the_root_is_refused(self, storage: Storage) -> None:
+        """No path may climb out of the storage."""
+        for path in ("../x", "a/../../x", "/etc/passwd", "a\0b"):
+            assert condition_of(lambda path=path: put(storage, path)) == "storage/failed"  # type: ignore[misc] # mypy cannot infer a lambda with a default
+            assert condition_of(lambda path=path: storage.delete(path)) == "storage/failed"  # type: ignore[misc] # as above
+
+    def test_names_with_marks_and_letters_come_back_unchanged(self, storage: Storage) -> None:
+        """Text of names is neither encoded nor decoded."""
+        names = ["a b", "a%20b", "a+b", "a#b", "a=é", "b&c", "b?c", "c[1]", "d~e", "日本", "{x}"]
+        for name in names:
+            put(storage, f"p=1 2%3A/{name}", name.encode())
+        assert [each.name for each in storage.list("p=1 2%3A")] == sorted(names)
+        for name in names:
+            assert read(storage, f"p=1 2%3A/{name}") == name.encode()
+            found = storage.stat(f"p=1 2%3A/{name}")
+            assert found is not None
+            assert found.size == len(name.encode())
+        storage.delete(*(f"p=1 2%3A/{name}" for name in names))
+        assert tree(storage) == {}
+
+
+class StorageSuite(ObjectSuite):
+    """The whole port."""
+
+    def test_create_over_a_folder_raises_exists(self, storage: Storage) -> None:
+        """A folder cannot be a file at the same time."""
+        put(storage, "d/f", b"1")
+        assert condition_of(lambda: put(storage, "d", b"2")) == "storage/exists"
+
+    def test_create_below_a_file_raises(self, storage: Storage) -> None:
+        """A file cannot be a folder at the same time."""
+        put(storage, "f", b"1")
+        assert condition_of(lambda: put(storage, "f/g")) in {"storage/exists", "storage/not-found"}
 
     def test_move_gives_files_their_names(self, storage: Storage) -> None:
         """Files move with their bytes, target folders are created, sources are removed."""
@@ -189,15 +229,6 @@ class StorageSuite:
             assert condition_of(lambda move=move: storage.replace(move)) == "storage/not-found"  # type: ignore[misc] # mypy cannot infer a lambda with a default
         assert tree(storage) == {"a": b"1"}
 
-    def test_delete_removes_files_and_folders(self, storage: Storage) -> None:
-        """Whole folders go, neighbours with a longer name stay, nothing there is success."""
-        for path in ("d/a", "d/e/b", "dd", "f"):
-            put(storage, path)
-        storage.delete("d", "f", "no/such")
-        storage.delete("f/below")
-        assert list(tree(storage)) == ["dd"]
-        assert storage.stat("d") is None
-
     def test_delete_of_only_empty_folders_spares_what_is_in_use(self, storage: Storage) -> None:
         """A folder with a child and a file stay; an empty folder goes."""
         put(storage, "d/e/f")
@@ -206,9 +237,3 @@ class StorageSuite:
         storage.delete("d/e/f")
         storage.delete("d/e", "d", only_empty=True)
         assert storage.stat("d") is None
-
-    def test_path_that_leaves_the_root_is_refused(self, storage: Storage) -> None:
-        """No path may climb out of the storage."""
-        for path in ("../x", "a/../../x", "/etc/passwd", "a\0b"):
-            assert condition_of(lambda path=path: put(storage, path)) == "storage/failed"  # type: ignore[misc] # mypy cannot infer a lambda with a default
-            assert condition_of(lambda path=path: storage.delete(path)) == "storage/failed"  # type: ignore[misc] # as above

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 LISTING_BATCH: Final = 4096
-_LISTED: Final = ("partition_path", "path", "size", "mtime_ns")
+_LISTED: Final = ("partition_path", "path", "size", "mtime_ns", "etag")
 _LISTING_SCHEMA: Final = pa.schema([INVENTORY_SCHEMA.field(name) for name in _LISTED])
 _SEGMENT_SCHEMA: Final = pa.schema([f for f in INVENTORY_SCHEMA if f.name != "number"])
 
@@ -90,7 +90,7 @@ def write_listing(storage: Storage, path: str, files: Iterable[SourceFile]) -> i
     with storage.create(path) as out, pa.ipc.new_file(out, _LISTING_SCHEMA) as writer:
         rows: list[tuple[Any, ...]] = []
         for file in files:
-            rows.append((file.partition_path, file.path, file.size, file.mtime_ns))
+            rows.append((file.partition_path, file.path, file.size, file.mtime_ns, file.etag))
             count += 1
             if len(rows) == LISTING_BATCH:
                 writer.write_batch(_listing_batch(rows))

@@ -11,9 +11,10 @@ from framework.engine.reading.slice_rows import drifted
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, naming_bad_chunks
-from framework.hudi.storage.local import LocalStorage
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.layout import name_of, parent_of
 
-__all__ = ["verify_base_file", "verify_source"]
+__all__ = ["opened", "verify_base_file", "verify_source"]
 
 _FINGERPRINT: Final = b"lakestrap.source"
 
@@ -46,18 +47,20 @@ def verify_source(source: str, skeleton: str, *, every_page: bool) -> None:
     """Compare one source file with its skeleton's footer; with `every_page`, read all of it.
 
     Args:
-        source: absolute path.
-        skeleton: absolute path.
+        source: its full location.
+        skeleton: likewise.
         every_page: whether to read pages too.
 
     Raises:
         SourceDriftError: `source/drift`.
     """
-    metadata = pq.read_metadata(skeleton)
+    with opened(skeleton) as stream:
+        metadata = pq.read_metadata(stream)
     stored = (metadata.metadata or {}).get(_FINGERPRINT)
     if stored is not None:
         fingerprint = Fingerprint.from_json(stored)
-        with open_source(LocalStorage(source.removesuffix(fingerprint.path)), fingerprint):
+        root = source.removesuffix(fingerprint.path).rstrip("/")
+        with open_source(open_storage(root or "/"), fingerprint):
             pass
     rows = sum(_rows(source, every_page=every_page))
     if rows != metadata.num_rows:
@@ -68,13 +71,20 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
     """Yield counts of rows, from the footer or from reading all columns."""
     try:
         if not every_page:
-            yield pq.read_metadata(source).num_rows
+            with opened(source) as stream:
+                yield pq.read_metadata(stream).num_rows
             return
         with (
-            pq.ParquetFile(source, page_checksum_verification=True) as file,
+            opened(source) as stream,
+            pq.ParquetFile(stream, page_checksum_verification=True) as file,
             naming_bad_chunks(file, range(file.num_row_groups), file.schema_arrow.names),
         ):
             for batch in file.iter_batches():
                 yield batch.num_rows
     except UNREADABLE as error:
         raise drifted(source, f"it cannot be read: {error}") from error
+
+
+def opened(file: str) -> Any:
+    """Return the file at a full location, open for random access; the caller closes it."""
+    return open_storage(parent_of(file) or "/").open_input(name_of(file))

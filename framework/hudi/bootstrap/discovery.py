@@ -39,12 +39,14 @@ class SourceFile:
         path: relative to the source root.
         size: bytes.
         mtime_ns: last modification, nanoseconds since the epoch.
+        etag: as of `Entry`.
     """
 
     partition_path: str
     path: str
     size: int
     mtime_ns: int
+    etag: str = ""
 
 
 @dataclass(slots=True)
@@ -169,7 +171,11 @@ def _files_below(
 
 def _file(partition: str, entry: Entry) -> SourceFile:
     return SourceFile(
-        partition_path=partition, path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns
+        partition_path=partition,
+        path=entry.path,
+        size=entry.size,
+        mtime_ns=entry.mtime_ns,
+        etag=entry.etag,
     )
 
 

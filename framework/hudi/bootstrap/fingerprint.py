@@ -62,6 +62,7 @@ class Fingerprint:
         rows: rows of the file.
         row_groups: rows of each row group, in file order.
         schema_hash: as in `framework.hudi.bootstrap.source_schema.SchemaFacts`.
+        etag: an object store's name for these very bytes; empty for other files.
     """
 
     path: str
@@ -72,10 +73,12 @@ class Fingerprint:
     rows: int
     row_groups: tuple[int, ...]
     schema_hash: str
+    etag: str = ""
 
     def as_json(self) -> str:
-        """Return the text of a skeleton's footer `lakestrap.source`."""
-        return json.dumps(asdict(self), separators=(",", ":"), ensure_ascii=False)
+        """Return the text of a skeleton's footer `lakestrap.source`; without an empty ETag."""
+        known = {name: value for name, value in asdict(self).items() if value != ""}
+        return json.dumps(known, separators=(",", ":"), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Fingerprint:

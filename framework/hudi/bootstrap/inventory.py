@@ -38,6 +38,7 @@ INVENTORY_SCHEMA: Final = pa.schema(
         pa.field("path", pa.string(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),
         pa.field("mtime_ns", pa.int64(), nullable=False),
+        pa.field("etag", pa.string(), nullable=False),
         pa.field("footer_length", pa.int64(), nullable=False),
         pa.field("footer_sha256", pa.binary(32), nullable=False),
         pa.field("rows", pa.int64(), nullable=False),

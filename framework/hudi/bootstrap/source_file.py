@@ -203,7 +203,7 @@ def _opened(storage: Storage, fingerprint: Fingerprint) -> Any:
 
 
 def check_unchanged(storage: Storage, fingerprint: Fingerprint) -> None:
-    """Compare size and modification time; costs one `stat`.
+    """Compare size, modification time and ETag; costs one `stat`.
 
     Raises:
         SourceDriftError: `source/drift`.
@@ -216,3 +216,5 @@ def check_unchanged(storage: Storage, fingerprint: Fingerprint) -> None:
         raise drift(fingerprint, what, storage.location)
     if entry.mtime_ns != fingerprint.mtime_ns:
         raise drift(fingerprint, "its modification time differs", storage.location)
+    if entry.etag != fingerprint.etag:
+        raise drift(fingerprint, "its ETag differs", storage.location)

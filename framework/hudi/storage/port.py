@@ -29,12 +29,14 @@ class Entry(NamedTuple):
         is_folder: True for a folder; then `size` and `mtime_ns` are 0.
         size: bytes.
         mtime_ns: last modification, nanoseconds since the epoch, UTC.
+        etag: an object store's name for these very bytes; empty for other files.
     """
 
     path: str
     is_folder: bool
     size: int
     mtime_ns: int
+    etag: str = ""
 
     @property
     def name(self) -> str:

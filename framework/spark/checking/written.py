@@ -36,7 +36,7 @@ from framework.spark.reading.files import (
     LoggedSlice,
     Partition,
     gather,
-    local_path,
+    plain_path,
 )
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import Scanner
@@ -219,8 +219,8 @@ class _Taking:
         self.found = _Files()
         self._storage = storage
         self._rows = rows
-        self._root = local_path(rows.table)
-        self._source = local_path(rows.source) if rows.source else ""
+        self._root = plain_path(rows.table)
+        self._source = plain_path(rows.source) if rows.source else ""
         self._partitions: dict[str, Partition] = {}
 
     def take(self, status: Mapping[str, Any]) -> None:

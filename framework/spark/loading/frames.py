@@ -13,6 +13,8 @@ from framework.errors import PlanError, Where
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.plan.load import InputRequest
 from framework.spark.loading.file_columns import FileColumns, file_columns, refuse_absent
+from framework.spark.object_stores import reach_stores
+from framework.spark.reading.files import hadoop_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.scan import private_settings
 from framework.spark.spec_sql import check_frame, check_query
@@ -138,6 +140,7 @@ def open_input(
         NotYetBuiltError: `spark/connect-not-built`.
         EngineError: `spark/gone`.
     """
+    reach_stores(spark)
     jvm = Jvm(spark)
     with typed():
         listing = private_settings(spark.sparkContext.defaultParallelism, None)
@@ -154,8 +157,8 @@ def _source(session: SparkSession, request: InputRequest) -> DataFrame:
             reader = reader.schema(request.schema)
     with reading_source(request):
         if request.files is None:
-            return reader.load() if request.path is None else reader.load(_located(request.path))
-        frame = reader.load([_located(file) for file in request.files])
+            return reader.load() if request.path is None else reader.load(hadoop_path(request.path))
+        frame = reader.load([hadoop_path(file) for file in request.files])
         found = Jvm(session).input_files(frame)
     _refuse_unread(request, found)
     if columns:
@@ -175,7 +178,7 @@ def _options(request: InputRequest, columns: FileColumns) -> dict[str, str]:
     # Spark's own name for "do not expand `[`, `{` and `*`", supported by file formats only.
     ours = {"__globPaths__": "false"}
     if request.files is not None and request.path is not None and request.path not in request.files:
-        ours["basePath"] = _located(request.path)
+        ours["basePath"] = hadoop_path(request.path)
     if len(columns) > 1 and request.schema is None:
         ours["mergeSchema"] = "true"
     if request.format == "csv":
@@ -183,11 +186,6 @@ def _options(request: InputRequest, columns: FileColumns) -> dict[str, str]:
     named = {option.lower() for option in request.options}
     kept = {name: value for name, value in ours.items() if name.lower() not in named}
     return {**kept, **request.options}
-
-
-def _located(path: str) -> str:
-    """Return a local path with its scheme, since Spark's default may be a cluster's file system."""
-    return f"file:{path}" if path.startswith("/") else path
 
 
 def _refuse_unread(request: InputRequest, found: list[str]) -> None:

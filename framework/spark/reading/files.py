@@ -16,6 +16,9 @@ from framework.engine.reading.table import Table
 from framework.errors import CorruptFileError, NotYetBuiltError, Where
 from framework.hudi.bootstrap.discovery import is_hidden
 from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.storage.hdfs_uri import is_hdfs_uri, parse_hdfs_uri
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.object_uri import is_object_uri, parse_object_uri
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, name_of, parent_of
 from framework.hudi.table.partition_path import PartitionValue, parse_partition
 from framework.hudi.view.port import FileSystemView
@@ -28,7 +31,8 @@ __all__ = [
     "Partition",
     "Snapshot",
     "gather",
-    "local_path",
+    "hadoop_path",
+    "plain_path",
 ]
 
 _ROOT: Final = re.compile("^(?:file:)?/+")
@@ -48,7 +52,7 @@ class FileSet:
     """Files of one native scan, and the partition values of their folders.
 
     Attributes:
-        paths: absolute, plain text.
+        paths: as of `plain_path`.
         folders: partition values by absolute folder of the files.
         roots: folders that contain the files at their partition paths; `""` for files elsewhere.
     """
@@ -204,7 +208,7 @@ def gather(
         CorruptFileError: `read/skeleton-not-indexed`.
         PlanError: a partition path does not belong to the table (`partition/…`).
     """
-    snapshot, base = Snapshot(), local_path(table.storage.location)
+    snapshot, base = Snapshot(), plain_path(table.storage.location)
     for path in partitions:
         values = parse_partition(path, table.partition, table.layout) if table.partition else ()
         partition = Partition(path=path, values=values)
@@ -223,6 +227,9 @@ def _seen(folder: str) -> int:
 
     Reads names only, no files.
     """
+    if not folder.startswith("/"):
+        listed = [each for each in open_storage(folder).list("") if not is_hidden(each.name)]
+        return -1 if any(each.is_folder for each in listed) else len(listed)
     try:
         with os.scandir(folder) as found:
             visible = [each for each in found if not is_hidden(each.name)]
@@ -231,30 +238,40 @@ def _seen(folder: str) -> int:
         return -1
 
 
-def local_path(uri: str) -> str:
-    """Return the plain path of a file on this machine, given a path or a `file:` URI.
+def hadoop_path(path: str) -> str:
+    """Return a plain path as Hadoop resolves it on any machine, whatever its default is."""
+    return f"file:{path}" if path.startswith("/") else path
 
-    As in Hadoop, the text after `file:` is used literally, without percent decoding, and `..` is
-    resolved in the text.
+
+def plain_path(uri: str) -> str:
+    """Return the plain form of a location: a local path, or a canonical `s3a://` or `hdfs://`.
+
+    As in Hadoop, the text after the scheme is used literally, without percent decoding, and in
+    paths `..` is resolved in the text.
 
     Raises:
         NotYetBuiltError: `storage/scheme-not-built`.
+        PlanError: `storage/bad-location`.
     """
+    if is_object_uri(uri):
+        return str(parse_object_uri(uri))
+    if is_hdfs_uri(uri):
+        return parse_hdfs_uri(uri).text
     path = _ROOT.sub("/", uri, count=1)
     if path.startswith("/"):
         return path if _UNTIDY.search(path) is None else _tidy(path)
     raise NotYetBuiltError(
         "storage/scheme-not-built",
-        "in this version Spark reads files of this machine only",
+        "in this version Spark reads files of this machine, of HDFS and of S3 only",
         where=Where(file=uri),
-        remedy="Use a location such as /data/lake/flights.",
+        remedy="Use a location such as /data/lake/flights or s3://bucket/flights.",
     )
 
 
 @lru_cache(maxsize=8)
-def _local_folder(uri: str) -> str:
+def _plain_folder(uri: str) -> str:
     """Return the plain path of a folder, `""` for the root; cached, as many files share one."""
-    return local_path(f"{uri}/").rstrip("/")
+    return plain_path(f"{uri}/").rstrip("/")
 
 
 def _tidy(path: str) -> str:
@@ -299,7 +316,7 @@ def _take_adopted(adopted: Adopted, base: str, found: FileSlice, partition: Part
         return
     folder, _, name = source.uri.rpartition("/")
     is_plain = name not in {"", ".", ".."}
-    path = f"{_local_folder(folder)}/{name}" if is_plain else local_path(source.uri)
+    path = f"{_plain_folder(folder)}/{name}" if is_plain else plain_path(source.uri)
     adopted.sources.add(path, partition)
     adopted.skeletons.append(f"{base}/{found.base.path}")
     adopted.names.append(name_of(found.base.path))

@@ -24,7 +24,7 @@ from framework.errors import SourceDriftError, Where
 from framework.hudi.keygen.spark_sql import quote_name
 from framework.hudi.table.partition_path import PartitionValue, value_text
 from framework.spark.reading.columns import constants
-from framework.spark.reading.files import FileSet
+from framework.spark.reading.files import FileSet, hadoop_path
 from framework.spark.reading.jvm import Jvm
 
 __all__ = ["GREGORIAN_READS", "EarlyListing", "Scan", "Scanner", "private_settings"]
@@ -227,7 +227,7 @@ class Scanner:
         ]
         rows = self.jvm.rows(constants(self.jvm.spark, columns).selectExpr(*casts))
         made = [
-            sources.PartitionPath.apply(row, f"file:{folder}")
+            sources.PartitionPath.apply(row, hadoop_path(folder))
             for folder, row in zip(folders, rows, strict=True)
         ]
         return sources.PartitionSpec(self.jvm.struct(self.partition), self.jvm.sequence(made))
@@ -247,7 +247,7 @@ def _by_path(listed: list[str]) -> dict[str, str]:
 
 def _texts(paths: list[str], by_path: Mapping[str, str]) -> list[str]:
     """Return Spark's text for each path; raise if the listing found fewer or other files."""
-    texts = [by_path.get(f"file:{path}", "") for path in paths]
+    texts = [by_path.get(hadoop_path(path), "") for path in paths]
     if "" in texts or len(by_path) != len(set(paths)):
         lost = next((p for p, text in zip(paths, texts, strict=True) if not text), None)
         raise SourceDriftError(

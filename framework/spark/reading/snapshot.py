@@ -13,28 +13,29 @@ from functools import reduce
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.reading.slice_rows import drifted
 from framework.engine.reading.table import Table, open_table
-from framework.engine.reading.verified_files import verify_base_file, verify_source
+from framework.engine.reading.verified_files import opened, verify_base_file, verify_source
 from framework.engine.reading.views import checked
 from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.codecs.parquet_seal import UNREADABLE
+from framework.hudi.commit.fenced import WrappedStorage
 from framework.hudi.filegroup.slices import FileSlice
-from framework.hudi.storage.local import LocalStorage
-from framework.hudi.storage.port import Entry
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import join, parent_of
 from framework.hudi.timeline.clock import Moment
 from framework.hudi.view.listing_view import ListingView
+from framework.spark.object_stores import reach_stores
 from framework.spark.reading.adopted import as_stored, in_table_types, scan_adopted, whole_as_stored
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
-from framework.spark.reading.files import Adopted, Snapshot, gather, local_path
+from framework.spark.reading.files import Adopted, Snapshot, gather, plain_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import EarlyListing, Scanner, private_settings
@@ -161,6 +162,7 @@ def absolute(location: str | Path) -> str:
 
 def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
     """Return the rows of an open table; costs and errors are those of `read`."""
+    reach_stores(spark)
     jvm = Jvm(spark)
     settings = private_settings(spark.sparkContext.defaultParallelism, how.files_per_split)
     session = jvm.private_session(settings)
@@ -203,23 +205,23 @@ def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
 
     If the whole table is read, Spark starts to list the folders of the sources.
     """
-    storage = _ListedOnce(local_path(table.storage.location))
+    storage = _ListedOnce(table.storage)
     with BootstrapIndex.open(storage) or nullcontext() as index:
         if index is not None and how.reads_all:
-            early.begin([join(local_path(index.base_uri), path) for path in index.partitions()])
+            early.begin([join(plain_path(index.base_uri), path) for path in index.partitions()])
         view = checked(ListingView(storage, table.timeline, index), table)
         chosen = choose_partitions(view.partitions(), how.partition, table=table.storage.location)
         return gather(table, view, chosen, how.wanted or (lambda each: each), how.below)
 
 
-class _ListedOnce(LocalStorage):
+class _ListedOnce(WrappedStorage):
     """A storage that remembers its last listing.
 
     The view lists a folder to see that it is a partition, and again for the files in it.
     """
 
-    def __init__(self, root: str) -> None:
-        super().__init__(root)
+    def __init__(self, inner: Storage) -> None:
+        super().__init__(inner)
         self._last: tuple[str, list[Entry]] | None = None
 
     def list(self, folder: str) -> Iterator[Entry]:
@@ -256,8 +258,8 @@ class DeepCheck:
     """Source files and their skeletons, in the same order, for one task.
 
     Attributes:
-        sources: absolute paths.
-        skeletons: absolute paths.
+        sources: full locations.
+        skeletons: likewise.
         every_page: whether to read pages too, or footers only.
     """
 
@@ -305,13 +307,12 @@ def check_deeply(descriptor: str) -> str:
 
 def _compare_listings(adopted: Adopted) -> None:
     """Compare size and modification time of each file with the bootstrap index."""
-    storage = LocalStorage("/")
     folder, entries = "", dict[str, "Entry"]()
     expected = zip(adopted.sources.paths, adopted.sizes, adopted.mtimes_ms, strict=True)
     for path, size, mtime_ms in expected:
         if parent_of(path) != folder:
             folder = parent_of(path)
-            entries = {entry.name: entry for entry in storage.list(folder.lstrip("/"))}
+            entries = {entry.name: entry for entry in open_storage(folder or "/").list("")}
         entry = entries.get(path.rpartition("/")[2])
         what = _difference(entry, size, mtime_ms)
         if what:
@@ -372,7 +373,7 @@ def check_seals(descriptor: str) -> str:
     check = decode(SealCheck, descriptor)
     for path in check.files:
         try:
-            with pa.OSFile(path) as source:
+            with opened(path) as source:
                 verify_base_file(source, every_page=check.every_page)
         except UNREADABLE as error:
             raise CorruptFileError(

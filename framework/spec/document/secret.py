@@ -18,7 +18,8 @@ SECRETS_FOLDER = Path("/run/secrets")
 _MAX_BYTES = 1_000_000
 
 NOT_ALLOWED_HERE = (
-    "a secret is allowed in `spark.conf` and `source.options` only; everything else is stored"
+    "a secret is allowed in `spark.conf`, `source.options` and credentials of `storage` only; "
+    "everything else is stored"
 )
 """The message for a secret in any other place."""
 

@@ -10,10 +10,13 @@ from pydantic import AfterValidator, Field, StrictStr, ValidationInfo
 
 from framework.spec.sections.fields import fault
 
-__all__ = ["SCHEMES_NOT_BUILT", "Location", "nested", "resolve_location"]
+__all__ = ["SCHEMES_NOT_BUILT", "Location", "TableLocation", "nested", "resolve_location"]
+
+_OBJECT_SCHEMES = {"s3": "s3a", "s3a": "s3a"}
+"""Schemes of object stores, and what Hadoop calls them."""
 
 SCHEMES_NOT_BUILT = (
-    *("s3", "s3a", "s3n", "gs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
+    *("s3n", "gs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
     *("oss", "cosn", "obs", "dbfs", "http", "https"),
 )
 """Schemes that are known by name but refused in this version."""
@@ -57,8 +60,10 @@ def _uri(scheme: str, rest: str) -> str:
         return f"file://{_collapsed(rest)}"
     if scheme == "hdfs":
         return _in_cluster(rest)
+    if scheme in _OBJECT_SCHEMES:
+        return _in_bucket(_OBJECT_SCHEMES[scheme], rest)
     if scheme in SCHEMES_NOT_BUILT:
-        message = f"`{scheme}://` is not built yet in this version; use a local path or HDFS"
+        message = f"`{scheme}://` is not built yet in this version; use a local path, HDFS or S3"
         raise fault("scheme-not-built", message)
     raise fault("unknown-scheme", f"the scheme `{scheme[:20]}://` is not known")
 
@@ -69,6 +74,17 @@ def _in_cluster(rest: str) -> str:
     if not name_node:
         raise fault("bad-path", "the NameNode is missing", f"hdfs://namenode:8020/{path}")
     return f"hdfs://{name_node}{_collapsed(f'/{path}')}"
+
+
+def _in_bucket(scheme: str, rest: str) -> str:
+    """Return the canonical URI of a place in a bucket."""
+    bucket, _, path = rest.partition("/")
+    levels = [level for level in path.split("/") if level]
+    if not bucket:
+        raise fault("bad-path", "the bucket is missing", f"{scheme}://bucket/{path}")
+    if "." in levels or ".." in levels:
+        raise fault("bad-path", "a path in a bucket has no levels `.` and `..`")
+    return "/".join((f"{scheme}://{bucket}", *levels))
 
 
 def _collapsed(path: str) -> str:
@@ -102,4 +118,13 @@ def _located(text: str, info: ValidationInfo) -> str:
     return resolve_location(text, folder)
 
 
+def _in_file_system(location: str) -> str:
+    """Return the location, unless it is in an object store, where nothing is written yet."""
+    if location.startswith(tuple(f"{scheme}://" for scheme in _OBJECT_SCHEMES.values())):
+        message = "this version reads sources in object stores, but writes tables to file systems"
+        raise fault("scheme-not-built", message)
+    return location
+
+
 Location = Annotated[StrictStr, Field(min_length=1), AfterValidator(_located)]
+TableLocation = Annotated[Location, AfterValidator(_in_file_system)]

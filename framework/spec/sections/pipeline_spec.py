@@ -25,6 +25,7 @@ from framework.spec.sections.maintenance_spec import (
     MaintenanceSpec,
 )
 from framework.spec.sections.source_spec import SourceSpec, WriteSpec
+from framework.spec.sections.storage_spec import S3StorageSpec, StorageSpec
 from framework.spec.sections.tests_spec import ExpectedSpec, Tests, TestSpec
 from framework.spec.sections.timeline_service_spec import (
     SettingValue,
@@ -115,6 +116,9 @@ class PipelineDocument(SpecModel):
     spark: SparkSpec | None = Field(
         default=None, description="The Spark session that a run starts if there is none."
     )
+    storage: StorageSpec | None = Field(
+        default=None, description="How object stores are reached; usually in the project file."
+    )
 
 
 MODELS: Mapping[str, type[SpecModel]] = {
@@ -140,6 +144,8 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "tests[].expect": ExpectedSpec,
     "timeline_service": TimelineServiceSpec,
     "spark": SparkSpec,
+    "storage": StorageSpec,
+    "storage.s3": S3StorageSpec,
 }
 """The model of each mapping with fixed fields, by its path."""
 
@@ -162,6 +168,7 @@ class PipelineSpec:
         tests: input rows and the expected results.
         timeline_service: how tasks look up the files of the table, None for the defaults.
         spark: the session to start, or None for the defaults.
+        storage: how object stores are reached, or None for their own chains; never stored.
         source_path: the path of the spec file, as the user typed it.
         positions: the position of each key path, for errors that are found later.
         warnings: findings that do not stop a run, sorted.
@@ -180,6 +187,7 @@ class PipelineSpec:
     tests: tuple[TestSpec, ...] = ()
     timeline_service: TimelineServiceSpec | None = None
     spark: SparkSpec | None = None
+    storage: StorageSpec | None = None
     source_path: Path
     positions: Positions = field(repr=False, compare=False)
     warnings: tuple[Finding, ...] = ()
@@ -189,9 +197,9 @@ class PipelineSpec:
         """Return the spec with its defaults as JSON-ready data without secrets.
 
         It can be written as YAML and loaded again. That needs no SQL file, columns file or profile,
-        and a variable only where SQL reads one that is built from the environment. The section
-        `tests` is excluded. Checks and columns come without their defaults, since not all fields
-        are allowed together.
+        and a variable only where SQL reads one that is built from the environment. The sections
+        `tests` and `storage` are excluded. Checks and columns come without their defaults, since
+        not all fields are allowed together.
         """
         sections = {name: getattr(self, name) for name in _SECTIONS if getattr(self, name)}
         document = {
@@ -223,11 +231,11 @@ class PipelineSpec:
         """SHA-256, in hex, of everything that determines the table's content.
 
         It ignores spelling, order of fields, comments, explicit defaults, the sections
-        `maintenance`, `timeline_service` and `spark`, the list of readers, and settings that only
-        determine the number of files and tasks. It includes the order of partition columns and the
-        finished SQL of each transform, whatever file, variable or part of the environment it comes
-        from. Of checks and columns it includes only
-        those that remove rows before anything is written.
+        `maintenance`, `timeline_service`, `spark` and `storage`, the list of readers, and settings
+        that only determine the number of files and tasks. It includes the order of partition
+        columns and the finished SQL of each transform, whatever file, variable or part of the
+        environment it comes from. Of checks and columns it includes only those
+        that remove rows before anything is written.
         """
         content = {n: section for n, section in self.stored().items() if n not in _NO_CONTENT}
         for section, fields in _NOT_CONTENT.items():

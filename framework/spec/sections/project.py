@@ -11,10 +11,13 @@
       spark: {conf: {spark.sql.shuffle.partitions: 8}}
     profiles:
       money: [{name: amount_positive, expect: amount > 0}]
+    storage:
+      s3: {endpoint: https://s3.example.com, profile: lake}
 
 A value from the command line overrides the target's, which overrides the variable's own. A field in
 a spec replaces the default's whole field; only `spark.conf` is merged setting by setting. Defaults
-of `table` and `bootstrap` fill sections that the spec has, those of `spark` any spec.
+of `table` and `bootstrap` fill sections that the spec has, those of `spark` any spec. The section
+`storage` is used by each spec without one of its own, and may refer to the variables of its target.
 """
 
 from __future__ import annotations
@@ -120,6 +123,7 @@ class ProjectDocument(SpecModel):
         default={},
         description="Lists of checks by name; a spec's `quality.profiles` includes them.",
     )
+    storage: Section = Field(default=None, description="How object stores are reached.")
 
 
 MODELS: Mapping[str, type[SpecModel]] = {
@@ -139,6 +143,7 @@ class Project:
         default_target: its name, or None.
         defaults: the nodes of the section, or None.
         profiles: the entry of that section, or None; specs check its content.
+        storage: likewise.
         findings: the faults of the file.
     """
 
@@ -148,6 +153,7 @@ class Project:
     default_target: str | None = None
     defaults: MapNode | None = None
     profiles: Entry | None = None
+    storage: Entry | None = None
     findings: FindingList = field(default_factory=FindingList)
 
     def scope(self, target: str | None, given: Mapping[str, str]) -> Scope:
@@ -260,13 +266,16 @@ def _project(root: MapNode, positions: Positions, findings: FindingList) -> Proj
         default_target=default_target if isinstance(default_target, str) else None,
         defaults=_map_at(root, "defaults"),
         profiles=root.get("profiles") if _map_at(root, "profiles") else None,
+        storage=root.get("storage") if _map_at(root, "storage") else None,
         findings=findings,
     )
 
 
 def _hollow(entry: Entry) -> Entry:
-    """Return the entry; empty the sections of `defaults` and `profiles`, which specs check."""
-    if entry.name not in ("defaults", "profiles") or not isinstance(entry.value, MapNode):
+    """Return the entry; empty the parts of sections that specs check."""
+    if entry.name not in ("defaults", "profiles", "storage") or not isinstance(
+        entry.value, MapNode
+    ):
         return entry
     sections = tuple(replace(each, value=_empty(each.value)) for each in entry.value.entries)
     return replace(entry, value=replace(entry.value, entries=sections))
@@ -296,9 +305,11 @@ def _map_at(node: MapNode, name: str) -> MapNode | None:
     return entry.value if entry and isinstance(entry.value, MapNode) else None
 
 
-def with_defaults(root: MapNode, defaults: MapNode | None) -> MapNode:
-    """Return the spec with the project's defaults added; nodes keep their positions."""
-    for entry in defaults.entries if defaults else ():
+def with_defaults(root: MapNode, project: Project) -> MapNode:
+    """Return the spec with the project's defaults and storage added; nodes keep their positions."""
+    if project.storage is not None and root.get("storage") is None:
+        root = replace(root, entries=(*root.entries, project.storage))
+    for entry in project.defaults.entries if project.defaults else ():
         if not isinstance(entry.value, MapNode) or entry.name not in _SECTIONS:
             continue
         own = root.get(entry.name)

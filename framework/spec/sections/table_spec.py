@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from framework.spec.document.references import LooseText
 from framework.spec.sections import fields
-from framework.spec.sections.locations import Location
+from framework.spec.sections.locations import TableLocation
 from framework.spec.sections.quality_spec import Columns
 from framework.vocabulary import BloomKind, KeyScope, PartitionType, ReaderName, TableType
 
@@ -171,7 +171,7 @@ class TableSpec(fields.SpecModel):
     name: fields.TableName = Field(
         description="`table` or `database.table`.", examples=["database.table"]
     )
-    location: Location = Field(
+    location: TableLocation = Field(
         description="The table's base path; a relative one starts at the spec file's folder.",
         examples=["lake/table"],
     )

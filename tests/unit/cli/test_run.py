@@ -166,7 +166,7 @@ def test_interruption_says_how_far_a_run_came(scene: Scene) -> None:
     adopt(scene)
     assert interruption(location, ()) is Interruption.PUBLISHED
     assert interruption(location, ("00000000000001",)) is Interruption.UNTOUCHED
-    assert interruption("s3://not/built", ()) is Interruption.UNKNOWN
+    assert interruption("gs://not/built", ()) is Interruption.UNKNOWN
 
 
 @pytest.mark.parametrize("state", Interruption)

@@ -177,8 +177,11 @@ CASES = [
     Case("unknown-scheme", "lake/raw/flights", "➜s4://bucket/a"),
     *[
         Case("scheme-not-built", "lake/raw/flights", f"➜{scheme}://bucket/a")
-        for scheme in ("s3", "s3a", "gs", "hdfs", "abfss", "S3")
+        for scheme in ("s3n", "gs", "hdfs", "abfss", "GS")
     ],
+    Case("bad-path", "lake/raw/flights", "➜s3:///a", "s3a://bucket/a"),
+    Case("bad-path", "lake/raw/flights", "➜s3://b/../a"),
+    Case("scheme-not-built", LOCATION, "  location: ➜s3://bucket/a\n"),
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/\n"),
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/table\n"),
     Case("path-overlap", LOCATION, "  location: ➜./lake/x/../raw\n"),

@@ -131,7 +131,7 @@ LOAD_CASES = [
     Case("empty-value", BOOTSTRAP, source("path: a, schema: ➜' '")),
     Case("empty-value", BOOTSTRAP, source("path: a, schema: ➜{' ': INT}")),
     Case("duplicate-column", BOOTSTRAP, source("path: a, schema: ➜{id: INT, ID: INT}")),
-    Case("scheme-not-built", BOOTSTRAP, source("path: ➜s3://bucket/a")),
+    Case("scheme-not-built", BOOTSTRAP, source("path: ➜gs://bucket/a")),
     Case(
         "path-overlap",
         WHOLE,

@@ -172,7 +172,7 @@ def test_many_faults_come_at_once_sorted_by_line(write_spec: Write, spec_text: s
         ("copy_on_write", "merge_on_read"),
         ("{month: int}", "{month: int, day: ${var.type}}"),
         ("table\nbootstrap", "tables\ncatalog: {}\nbootstrap"),
-        ("lake/raw/flights", "s3://x"),
+        ("lake/raw/flights", "gs://x"),
         ("hive", "none"),
         ("  mode: metadata_only\n", "  mode: metadata_only\n  mode: skip\n  parallelism: eight\n"),
     ):

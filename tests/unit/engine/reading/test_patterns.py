@@ -6,7 +6,7 @@ import pytest
 
 from framework.engine.reading.patterns import choose_partitions
 from framework.errors import PlanError
-from framework.spark.reading.files import local_path
+from framework.spark.reading.files import plain_path
 
 PATHS = ("month=1", "month=10", "month=12/day=1", "month=2", "a[1]", "a1", "x{y}", "a.b", "axb")
 
@@ -56,16 +56,17 @@ def test_pattern_that_chooses_nothing_is_refused(pattern: str) -> None:
         ("file:///a%20b", "/a%20b"),
         ("file:////a//b/./c/../d/", "/a/b/d"),
         ("/a/..b/c..", "/a/..b/c.."),
+        ("s3://b/c%20d//e/", "s3a://b/c%20d/e"),
     ],
 )
-def test_local_path_is_plain_and_tidy(uri: str, path: str) -> None:
+def test_plain_path_is_plain_and_tidy(uri: str, path: str) -> None:
     """A location becomes the path that Spark shows, without any decoding."""
-    assert local_path(uri) == path
+    assert plain_path(uri) == path
 
 
-@pytest.mark.parametrize("uri", ["s3://b/k", "memory://x", "a/b", "hdfs://h/p"])
-def test_local_path_refuses_other_places(uri: str) -> None:
-    """Only files of this machine are read in this version."""
+@pytest.mark.parametrize("uri", ["gs://b/k", "memory://x", "a/b", "hdfs://h/p"])
+def test_plain_path_refuses_other_places(uri: str) -> None:
+    """Only files of this machine and of S3 are read in this version."""
     with pytest.raises(PlanError) as caught:
-        local_path(uri)
+        plain_path(uri)
     assert caught.value.condition == "storage/scheme-not-built"

@@ -29,6 +29,7 @@ def some(count: int, start: int = 0) -> pa.Table:
             "path": [f"p=1/{number:09}" for number in numbers],
             "size": [10] * count,
             "mtime_ns": [7] * count,
+            "etag": [""] * count,
             "footer_length": [3] * count,
             "footer_sha256": pa.array([bytes(32)] * count, pa.binary(32)),
             "rows": [2] * count,

@@ -23,7 +23,7 @@ def test_open_storage_with_a_known_scheme_keeps_the_place(location: str, opened:
     assert open_storage(location).location == opened
 
 
-@pytest.mark.parametrize("location", ["s3://bucket/x", "s3a://b", "hdfs://n/x", "C:/x"])
+@pytest.mark.parametrize("location", ["gs://bucket/x", "s3n://b", "hdfs://n/x", "C:/x"])
 def test_open_storage_with_another_scheme_is_not_yet_built(location: str) -> None:
     """Object stores are refused by name."""
     with pytest.raises(NotYetBuiltError) as caught:
