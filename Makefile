@@ -17,7 +17,7 @@ IN_MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8000000
 PYTEST := $(IN_MEMORY) $(BIN)/python -m pytest -q
 JUDGE_PYTEST := $(JUDGE)/bin/python -m pytest -q
 
-.PHONY: help setup lock hooks java judge bundles rivals format lint types unit long long-full browser spark test wheel demo older-spark interop interop-full bench coverage schemas crash check ci clean
+.PHONY: help setup lock hooks java judge bundles rivals format lint types unit long long-full browser spark test wheel demo older-spark interop interop-full bench coverage schemas lake crash check ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1|/' | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -65,19 +65,19 @@ types: setup ## run mypy in strict mode
 	$(BIN)/mypy
 
 unit: setup ## quick tests that need no JVM
-	$(PYTEST) -n 3 -m "not spark and not interop and not crash and not browser and not long and not full and not wheel" $(PYTEST_ARGS)
+	$(PYTEST) -n 3 -m "not spark and not interop and not crash and not browser and not long and not full and not wheel and not lake" $(PYTEST_ARGS)
 
 long: setup ## slow tests without a JVM: kills at every step, many random loads
-	$(PYTEST) -n 2 -m "long and not full" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 -m "long and not full and not lake" $(PYTEST_ARGS)
 
 long-full: setup ## the same, with many more random runs; not in CI
-	$(PYTEST) -n 2 -m "full and not interop and not crash and not spark" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 -m "full and not interop and not crash and not spark and not lake" $(PYTEST_ARGS)
 
 browser: setup ## test the HTML report and the status page in a headless Chromium; skipped if there is none
 	$(PYTEST) -m browser $(PYTEST_ARGS)
 
 spark: setup java ## tests that need a JVM, and a sample of the crash tests
-	$(PYTEST) -n 2 --dist loadfile -m "(spark or crash) and not full and not interop" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 --dist loadfile -m "(spark or crash) and not full and not interop and not lake" $(PYTEST_ARGS)
 
 test: unit long spark ## all tests except interop
 
@@ -88,13 +88,13 @@ demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py
 
 older-spark: setup judge ## Spark tests on PySpark 3.5, except those that do not depend on its version
-	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "spark and not crash and not full and not interop" tests/spark $(OURS_ALONE:%=--ignore tests/spark/%) $(PYTEST_ARGS)
+	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "spark and not crash and not full and not interop and not lake" tests/spark $(OURS_ALONE:%=--ignore tests/spark/%) $(PYTEST_ARGS)
 
 interop: setup bundles ## test that Apache Hudi reads and continues our tables (a sample)
-	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "interop and not full" $(PYTEST_ARGS)
+	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "interop and not full and not lake" $(PYTEST_ARGS)
 
 interop-full: setup bundles ## the full interop matrix
-	$(JUDGE_PYTEST) -m interop $(PYTEST_ARGS)
+	$(JUDGE_PYTEST) -m "interop and not lake" $(PYTEST_ARGS)
 
 bench: setup judge rivals ## benchmarks against Apache Hudi, Iceberg, plain Spark and others; prints ratios
 	$(BIN)/python bench/validate.py
@@ -111,13 +111,16 @@ bench: setup judge rivals ## benchmarks against Apache Hudi, Iceberg, plain Spar
 	$(BIN)/python bench/timeline_service.py
 
 coverage: setup java ## run the tests with coverage; fails below the threshold
-	$(BIN)/coverage run -m pytest -q -m "not interop and not full"
+	$(BIN)/coverage run -m pytest -q -m "not interop and not full and not lake"
 	$(BIN)/coverage report
 
 schemas: setup ## regenerate schemas/*.json and the catalogue of expectations
 	$(BIN)/python -m framework.spec.json_schema
 	$(BIN)/python tools/write_schemas.py
 	$(BIN)/python tools/write_gx_catalogue.py
+
+lake: setup java ## tests against servers of HDFS, started and stopped by the tests; needs Maven
+	$(PYTEST) -m "lake and not interop" $(PYTEST_ARGS)
 
 crash: setup ## the full fault suite
 	$(PYTEST) -m crash $(PYTEST_ARGS)

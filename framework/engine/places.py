@@ -8,13 +8,14 @@ from itertools import takewhile
 from pathlib import Path
 
 from framework.errors import PlanError, Where
+from framework.hudi.storage.hdfs_uri import is_hdfs_uri, parse_hdfs_uri
 from framework.hudi.storage.object_uri import is_object_uri, parse_object_uri
 
 __all__ = ["canonical", "missing_parents", "obstacle", "remove_empty"]
 
 
 def canonical(location: str) -> str:
-    """Return a local location as an absolute path without links, an object store's in one form.
+    """Return a local location as an absolute path without links, HDFS and stores in one form.
 
     Any other is unchanged.
 
@@ -23,6 +24,8 @@ def canonical(location: str) -> str:
     """
     if is_object_uri(location):
         return str(parse_object_uri(location))
+    if is_hdfs_uri(location):
+        return parse_hdfs_uri(location).text
     local = _local(location)
     if local is None:
         return location

@@ -15,13 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from framework.engine.tasks import Tasks
-from framework.hudi.table.layout import BOOTSTRAP_INSTANT
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.layout import BOOTSTRAP_INSTANT, parent_of
 from tests.support.life_deaths import die_and_recover
 from tests.support.life_follower import Sightings
 from tests.support.life_model import Life
 from tests.support.life_services import SERVICES, load_rows, load_run_again
 from tests.support.load_model import KEY, Setting, every_setting
-from tests.support.writing import run_spec
+from tests.support.writing import Lake, run_spec
 
 __all__ = ["ACTIONS", "Lives"]
 
@@ -65,6 +66,7 @@ class Lives:
 
     Attributes:
         folder: for inputs, and tables on disk.
+        places: where tables and adopted sources are, "" for memory and the folder.
         length: actions of a life.
         watch: called after each action with the life and the action's name.
         tasks: the backend of loads.
@@ -74,6 +76,7 @@ class Lives:
     """
 
     folder: Path
+    places: str = ""
     length: int = 14
     watch: Callable[[Life, str], None] = lambda _life, _name: None
     tasks: Tasks | None = None
@@ -118,6 +121,8 @@ class Lives:
         folder = self.folder / f"{setting}-{seed}"
         folder.mkdir()
         at = "" if adopts or self.tasks else f"memory://life-{uuid4().hex}"
+        if self.places:
+            at = f"{self.places}/{setting}-{seed}/table"
         life = Life.of(setting, folder, at)
         life.player.tasks = self.tasks
         trace = [str(setting)]
@@ -183,8 +188,8 @@ def _adopt(life: Life, rng: Random) -> None:
     ]
     for day in sorted({str(row["day"]) for row in rows}):
         part = [row for row in rows if str(row["day"]) == day]
-        _write(lake.folder / "source", setting, day, part)
-    run_spec(_document(setting, lake.folder, lake.location), lake.folder)
+        _write(_source(lake), setting, day, part)
+    run_spec(_document(setting, _source(lake), lake.location), lake.folder)
     for row in rows:
         player = life.player
         player.rows[player.key(row, "")] = {**row, KEY: None}, BOOTSTRAP_INSTANT
@@ -192,10 +197,13 @@ def _adopt(life: Life, rng: Random) -> None:
     life.check()
 
 
-def _write(source: Path, setting: Setting, day: str, rows: list[dict[str, Any]]) -> None:
+def _source(lake: Lake) -> str:
+    """Return where the source is: beside a table that is not in memory or in the folder."""
+    return f"{parent_of(lake.at) or lake.folder}/source"
+
+
+def _write(source: str, setting: Setting, day: str, rows: list[dict[str, Any]]) -> None:
     """Write the rows of a day."""
-    folder = source / f"day={day}" if setting.partitioned else source
-    folder.mkdir(parents=True)
     columns: dict[str, Any] = {
         "id": pa.array([row["id"] for row in rows], pa.int64()),
         "ts": pa.array([row["ts"] for row in rows], pa.int64()),
@@ -203,10 +211,12 @@ def _write(source: Path, setting: Setting, day: str, rows: list[dict[str, Any]])
     }
     if not setting.partitioned:
         columns["day"] = pa.array([None] * len(rows), pa.string())
-    pq.write_table(pa.table(columns), folder / "a.parquet")
+    folder = f"day={day}/" if setting.partitioned else ""
+    with open_storage(source).create(f"{folder}a.parquet") as out:
+        pq.write_table(pa.table(columns), out)
 
 
-def _document(setting: Setting, folder: Path, location: str) -> dict[str, Any]:
+def _document(setting: Setting, source: str, location: str) -> dict[str, Any]:
     """Return the spec of the bootstrap."""
     return {
         "version": 1,
@@ -219,7 +229,7 @@ def _document(setting: Setting, folder: Path, location: str) -> dict[str, Any]:
             "ordering": {"columns": ["ts"]},
         },
         "bootstrap": {
-            "path": str(folder / "source"),
+            "path": source,
             "layout": "hive" if setting.partitioned else "none",
             "mode": "metadata_only",
         },

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -135,13 +134,12 @@ def screen(
         return _read(storage, record)
     storage.delete(place.folder)
     rules = _Rules.of(quality.splitting, keeps_one=duplicates is not None)
-    folder = Path(storage.location, place.folder)
-    folder.mkdir(parents=True)
     places = _PLACES.empty_table()
     looked = {each.name: place.total for each in quality.splitting}
     if quality.splitting:
-        looked |= checker.find_bad(rows, quality.splitting, str(folder / _BAD))
-        places = _places(str(folder / _BAD))
+        bad = join(place.folder, _BAD)
+        looked |= checker.find_bad(rows, quality.splitting, f"{storage.location}/{bad}")
+        places = _places(storage, bad)
     if duplicates is not None:
         places = _joined(places, duplicates(dict(_write_gone(places, place, _EARLY))), rules)
     found = replace(_screened(rules, places, place), looked=looked)
@@ -176,13 +174,15 @@ def excluded_rows(storage: Storage, path: str) -> np.ndarray:
     return np.frombuffer(read_bytes(storage, path), np.int64)
 
 
-def _places(folder: str) -> pa.Table:
+def _places(storage: Storage, folder: str) -> pa.Table:
     """Return the bad rows by file and row."""
-    files = sorted(Path(folder).glob("*.parquet"))
-    tables = [
-        pq.read_table(file, columns=_PLACES.names, page_checksum_verification=True)
-        for file in files
-    ]
+    tables = []
+    for entry in storage.list(folder):
+        if entry.name.endswith(".parquet"):
+            with storage.open_input(entry.path) as file:
+                tables.append(
+                    pq.read_table(file, columns=_PLACES.names, page_checksum_verification=True)
+                )
     whole = pa.concat_tables([_PLACES.empty_table(), *(each.cast(_PLACES) for each in tables)])
     return whole.sort_by(_ORDER)
 
@@ -276,17 +276,18 @@ def _quarantine(
     place: ScreenPlace,
 ) -> None:
     chosen = (places["mask"].to_numpy() & rules.quarantining) != 0
-    positions = str(Path(place.storage.location, place.folder, _POSITIONS))
     places = places.filter(pa.array(chosen))
     if place.has_places:
         places = with_places(places, dict(zip(rows.numbers, rows.paths, strict=True)))
-    pq.write_table(places, positions, write_page_checksum=True)
+    positions = join(place.folder, _POSITIONS)
+    with place.storage.create(positions) as out:
+        pq.write_table(places, out, write_page_checksum=True)
     storage = open_storage(parent_of(place.quarantine))
     storage.delete(name_of(place.quarantine))  # may be partial, from an earlier process of the run
     checker.quarantine(
         rows,
         QuarantineWork(
-            positions=positions,
+            positions=f"{place.storage.location}/{positions}",
             rules=rules.names,
             folder=place.quarantine,
             run_id=place.run_id,

@@ -14,7 +14,7 @@ from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, naming_
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import name_of, parent_of
 
-__all__ = ["verify_base_file", "verify_source"]
+__all__ = ["opened", "verify_base_file", "verify_source"]
 
 _FINGERPRINT: Final = b"lakestrap.source"
 
@@ -54,7 +54,7 @@ def verify_source(source: str, skeleton: str, *, every_page: bool) -> None:
     Raises:
         SourceDriftError: `source/drift`.
     """
-    with _opened(skeleton) as stream:
+    with opened(skeleton) as stream:
         metadata = pq.read_metadata(stream)
     stored = (metadata.metadata or {}).get(_FINGERPRINT)
     if stored is not None:
@@ -71,11 +71,11 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
     """Yield counts of rows, from the footer or from reading all columns."""
     try:
         if not every_page:
-            with _opened(source) as stream:
+            with opened(source) as stream:
                 yield pq.read_metadata(stream).num_rows
             return
         with (
-            _opened(source) as stream,
+            opened(source) as stream,
             pq.ParquetFile(stream, page_checksum_verification=True) as file,
             naming_bad_chunks(file, range(file.num_row_groups), file.schema_arrow.names),
         ):
@@ -85,6 +85,6 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
         raise drifted(source, f"it cannot be read: {error}") from error
 
 
-def _opened(file: str) -> Any:
-    """Return a file, open for random access."""
+def opened(file: str) -> Any:
+    """Return the file at a full location, open for random access; the caller closes it."""
     return open_storage(parent_of(file) or "/").open_input(name_of(file))

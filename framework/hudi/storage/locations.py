@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from framework.errors import NotYetBuiltError, PlanError, StorageError, Where
+from framework.hudi.storage.hdfs_uri import is_hdfs_uri
 from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.memory import MemoryStorage
 from framework.hudi.storage.memory_objects import MemoryObjectStorage
@@ -25,14 +26,14 @@ def open_storage(location: str) -> Storage:
     """Return the storage rooted at `location`, without touching any file.
 
     Args:
-        location: `/abs`, `file:/abs`, `file:///abs`, `s3://bucket/prefix`, `s3a://bucket/prefix`,
-            `memory://name` or `objects://name`, an object store in memory. As in Hadoop, the text
-            after the scheme is used as is, without percent decoding.
+        location: `/abs`, `file:/abs`, `file:///abs`, `hdfs://host:port/path`, `s3://bucket/prefix`,
+            `s3a://bucket/prefix`, `memory://name` or `objects://name`, an object store in memory.
+            As in Hadoop, the text after the scheme is used as is, without percent decoding.
 
     Raises:
         NotYetBuiltError: `storage/scheme-not-built` for any other scheme.
         PlanError: `storage/relative-location` for a path that is not absolute,
-            `storage/bad-location` for an object store's without a bucket.
+            `storage/bad-location` without a bucket or a NameNode.
         StorageError: `storage/extra-missing`, `storage/credentials`.
     """
     scheme, colon, rest = location.partition(":")
@@ -40,6 +41,8 @@ def open_storage(location: str) -> Storage:
         return LocalStorage(location)
     if scheme in _IN_MEMORY and rest.startswith("//"):
         return _IN_MEMORY[scheme](rest.removeprefix("//"))
+    if is_hdfs_uri(location):
+        return _hdfs_storage(location)
     if is_object_uri(location):
         return _object_storage(location)
     if scheme == "file" and rest.startswith("/"):
@@ -47,7 +50,7 @@ def open_storage(location: str) -> Storage:
     if colon and "/" not in scheme and scheme != "file":
         raise NotYetBuiltError(
             "storage/scheme-not-built",
-            f"this version opens local paths and S3, not {scheme}:",
+            f"this version opens local paths, HDFS and S3, not {scheme}:",
             where=Where(file=location),
             remedy="Use a location such as /data/lake/flights or s3://bucket/flights.",
         )
@@ -59,22 +62,37 @@ def open_storage(location: str) -> Storage:
     )
 
 
+def _hdfs_storage(location: str) -> Storage:
+    """Return the storage at an HDFS location; the client is imported only here."""
+    try:
+        found = import_module("framework.hudi.storage.hdfs")
+    except ModuleNotFoundError as error:
+        raise _without_extra(error, "hdfs-native", location) from None
+    opened: Storage = found.HdfsStorage(location)
+    return opened
+
+
 def _object_storage(location: str) -> Storage:
     """Return the storage at an object store's location; the client is imported only here."""
     uri = parse_object_uri(location)
     try:
         found = import_module("framework.hudi.storage.object_store")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "obstore":
-            raise
-        raise StorageError(
-            "storage/extra-missing",
-            "object stores need the package obstore, which is not installed",
-            where=Where(file=location),
-            remedy="Run `pip install 'lakestrap[stores]'`, on each machine that runs tasks too.",
-        ) from error
+        raise _without_extra(error, "obstore", location) from None
     opened: Storage = found.ObjectStorage(uri)
     return opened
+
+
+def _without_extra(error: ModuleNotFoundError, package: str, location: str) -> Exception:
+    """Return the error for a client that is not installed, `error` if another module is missing."""
+    if error.name is None or error.name.partition(".")[0] != package.replace("-", "_"):
+        return error
+    return StorageError(
+        "storage/extra-missing",
+        f"this location needs the package {package}, which is not installed",
+        where=Where(file=location),
+        remedy="Run `pip install 'lakestrap[stores]'`, on each machine that runs tasks too.",
+    )
 
 
 def open_unlinked(location: str) -> Storage:

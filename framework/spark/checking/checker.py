@@ -25,6 +25,7 @@ from framework.spark.checking.written import WrittenFrames
 from framework.spark.jobs import run_job
 from framework.spark.reading.adopted import FILE, ROW
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
+from framework.spark.reading.files import hadoop_path, plain_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import typed
 from framework.vocabulary import CheckedRows
@@ -106,7 +107,7 @@ class SparkChecker:
         session = checking_session(self._spark)
         placed = input_frame(session, rows)
         with typed():
-            places = session.read.schema(_PLACE).parquet(f"file:{work.positions}").toDF(*_AT)
+            places = session.read.schema(_PLACE).parquet(hadoop_path(work.positions)).toDF(*_AT)
             numbered = _numbered(placed.frame, placed, dict(work.origins))
             same = (col(_NUMBER) == col(_AT[0])) & (col(ROW) == col(_AT[1]))
             taken = numbered.join(broadcast(places), same)
@@ -173,4 +174,4 @@ def _mask_has(bit: int) -> str:
 
 def _write(frame: DataFrame, folder: str) -> None:
     """Write a frame to a new folder, in which only committed files are visible."""
-    frame.write.mode("error").parquet(f"file:{folder}")
+    frame.write.mode("error").parquet(hadoop_path(plain_path(folder)))

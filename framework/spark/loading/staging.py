@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
@@ -17,12 +16,15 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.functions import count, lit
 
 from framework.errors import EngineError, PlanError, Where
-from framework.hudi.storage.port import exists_error, storage_error
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.port import Move, Storage, exists_error, storage_error
+from framework.hudi.table.layout import join
 from framework.plan.load import InputRequest
 from framework.spark.jobs import run_job
 from framework.spark.loading.determinism import refuse_indeterminate
 from framework.spark.loading.file_columns import refuse_columns
 from framework.spark.loading.frames import open_input
+from framework.spark.reading.files import hadoop_path, plain_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.task_faults import first_line, typed
 
@@ -61,65 +63,67 @@ class StagedFile:
     size_bytes: int
 
 
-def name_staged_files(folder: Path, *, rows: int) -> tuple[pa.Schema, tuple[StagedFile, ...]]:
+def name_staged_files(folder: str, *, rows: int) -> tuple[pa.Schema, tuple[StagedFile, ...]]:
     """Rename the files of a committed job, delete the rest, and return their schema and names.
 
     Files without rows are deleted too. Spark writes one for its first task anyway, which has the
     schema.
 
     Args:
-        folder: absolute; only one job of Spark has written into it.
+        folder: full location; only one job of Spark has written into it.
         rows: the number of rows that it reported as written.
 
     Raises:
         EngineError: `input/rows-differ`; the files are not those that Spark has written.
-        OSError: a file cannot be read, renamed or deleted.
+        StorageError, ArrowException: a file cannot be read, renamed or deleted.
     """
-    parts = _parts(folder) if (folder / _COMMITTED).exists() else []
+    storage = open_storage(folder)
+    entries = {each.name: each for each in storage.list("")}
+    parts = _parts(entries) if _COMMITTED in entries else []
     if not parts:
         raise _rows_differ(folder, "no file")
-    footers = [_footer(part) for part in parts]
+    footers = [_footer(storage, part) for part in parts]
     found = sum(count for _, count in footers)
     if found != rows:
         raise _rows_differ(folder, f"{found} of {rows} rows")
-    files: list[StagedFile] = []
-    for part, (_, part_rows) in zip(parts, footers, strict=True):
-        if part_rows:
-            files.append(_named(part, len(files), part_rows))
-        else:
-            part.unlink()
-    for other in folder.iterdir():
-        if other.name.startswith((".", "_")):  # checksums of former names, and the commit marker
-            other.unlink()
+    counts = [count for _, count in footers]
+    kept = [(part, count) for part, count in zip(parts, counts, strict=True) if count]
+    moves = [
+        Move(source=part, target=f"part-{number:05d}.parquet")
+        for number, (part, _) in enumerate(kept)
+    ]
+    storage.move(moves)
+    empty = [part for part, count in zip(parts, counts, strict=True) if not count]
+    # checksums of former names, and the commit marker
+    others = [name for name in entries if name.startswith((".", "_"))]
+    storage.delete(*empty, *others)
+    files = (
+        StagedFile(path=join(folder, move.target), rows=count, size_bytes=entries[part].size)
+        for move, (part, count) in zip(moves, kept, strict=True)
+    )
     return footers[0][0], tuple(files)
 
 
-def _parts(folder: Path) -> list[Path]:
+def _parts(names: Iterable[str]) -> list[str]:
     """Return the data files in the order of Spark's tasks, and of files within a task."""
-    matches = [(_PART.fullmatch(path.name), path) for path in folder.iterdir()]
-    numbered = [(int(match[1]), int(match[2]), path) for match, path in matches if match]
-    return [path for *_, path in sorted(numbered)]
+    matches = [_PART.fullmatch(name) for name in names]
+    numbered = [(int(match[1]), int(match[2]), match[0]) for match in matches if match]
+    return [name for *_, name in sorted(numbered)]
 
 
-def _footer(path: Path) -> tuple[pa.Schema, int]:
+def _footer(storage: Storage, name: str) -> tuple[pa.Schema, int]:
     """Return a file's schema and number of rows."""
-    with path.open("rb") as data:
+    with storage.open_input(name) as data:
         file = pq.ParquetFile(data)
         return file.schema_arrow.remove_metadata(), file.metadata.num_rows
 
 
-def _named(part: Path, number: int, rows: int) -> StagedFile:
-    """Rename a file to its index among those with rows."""
-    path = part.rename(part.parent / f"part-{number:05d}.parquet")
-    return StagedFile(path=str(path), rows=rows, size_bytes=path.stat().st_size)
-
-
-def _rows_differ(folder: Path, found: str) -> EngineError:
+def _rows_differ(folder: str, found: str) -> EngineError:
     """Return the error for a folder without the files that Spark has written."""
     return EngineError(
         "input/rows-differ",
         f"the folder has {found} that Spark wrote",
-        where=Where(file=str(folder)),
+        where=Where(file=folder),
         remedy="Make this folder available to every executor under the same path, like the table.",
     )
 
@@ -164,7 +168,7 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
     Args:
         spark: the caller's session.
         request: as of `open_input`.
-        folder: absolute, local to this process and to every executor; absent or empty.
+        folder: full location, which this process and every executor reach; absent or empty.
 
     Raises:
         PlanError: as of `open_input`, and `input/unsupported-type`, `input/indeterminate`,
@@ -173,9 +177,9 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
         TaskError: `task/failed`; rows could not be read, computed or written.
         EngineError: `input/rows-differ`; `spark/gone`.
     """
-    place = Path(folder)
+    folder = plain_path(folder)
     with _storing(folder):
-        _vacate(place)
+        _vacate(folder)
     frame = open_input(spark, request, settings=WRITING)
     jvm = Jvm(frame.sparkSession)
     with typed():
@@ -183,7 +187,7 @@ def stage_input(spark: SparkSession, request: InputRequest, folder: str) -> Stag
     uncertain = refuse_indeterminate(frame, request)
     written = run_job(spark.sparkContext, "stage the input", partial(_write, frame, folder))
     with _storing(folder):
-        schema, files = name_staged_files(place, rows=written)
+        schema, files = name_staged_files(folder, rows=written)
     return StagedInput(schema=schema, files=files, nondeterministic=uncertain)
 
 
@@ -196,12 +200,15 @@ def _storing(folder: str) -> Iterator[None]:
         raise storage_error(error, error.filename or folder) from error
 
 
-def _vacate(place: Path) -> None:
+def _vacate(folder: str) -> None:
     """Remove an empty folder, because Spark creates its own."""
-    if place.is_dir() and not any(place.iterdir()):
-        place.rmdir()
-    elif place.is_symlink() or place.exists():
-        raise exists_error(str(place))
+    storage = open_storage(folder)
+    found = storage.stat("")
+    if found is None:
+        return
+    storage.delete("", only_empty=True)
+    if storage.stat("") is not None:
+        raise exists_error(folder)
 
 
 def _write(frame: DataFrame, folder: str) -> int:
@@ -210,7 +217,7 @@ def _write(frame: DataFrame, folder: str) -> int:
     try:
         with typed(passing=(AnalysisException,)):
             observed = frame.observe(seen, count(lit(1)).alias("rows"))
-            observed.write.mode("error").parquet(f"file:{folder}")
+            observed.write.mode("error").parquet(hadoop_path(folder))
             return int(seen.get["rows"])
     except AnalysisException as error:
         raise PlanError(

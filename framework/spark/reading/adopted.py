@@ -27,6 +27,7 @@ from pyspark.sql.functions import broadcast, col
 
 from framework.engine.reading.slice_rows import drifted
 from framework.engine.reading.table import Table
+from framework.engine.reading.verified_files import opened
 from framework.errors import CorruptFileError, FrameworkError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
 from framework.hudi.codecs.parquet_seal import UNREADABLE
@@ -320,7 +321,8 @@ def _stored(paths: list[str], columns: t.StructType, fault: _Fault) -> Iterator[
 
 def _footer(fault: _Fault, path: str) -> pq.FileMetaData:
     try:
-        return pq.read_metadata(path)
+        with opened(path) as source:
+            return pq.read_metadata(source)
     except UNREADABLE as error:
         raise fault(path, f"it cannot be read: {error}") from error
 

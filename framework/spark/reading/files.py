@@ -16,6 +16,7 @@ from framework.engine.reading.table import Table
 from framework.errors import CorruptFileError, NotYetBuiltError, Where
 from framework.hudi.bootstrap.discovery import is_hidden
 from framework.hudi.filegroup.slices import FileSlice
+from framework.hudi.storage.hdfs_uri import is_hdfs_uri, parse_hdfs_uri
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.object_uri import is_object_uri, parse_object_uri
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, META_COLUMNS, join, name_of, parent_of
@@ -226,7 +227,7 @@ def _seen(folder: str) -> int:
 
     Reads names only, no files.
     """
-    if is_object_uri(folder):
+    if not folder.startswith("/"):
         listed = [each for each in open_storage(folder).list("") if not is_hidden(each.name)]
         return -1 if any(each.is_folder for each in listed) else len(listed)
     try:
@@ -243,7 +244,7 @@ def hadoop_path(path: str) -> str:
 
 
 def plain_path(uri: str) -> str:
-    """Return the plain form of a location: a path on this machine, or a canonical `s3a://`.
+    """Return the plain form of a location: a local path, or a canonical `s3a://` or `hdfs://`.
 
     As in Hadoop, the text after the scheme is used literally, without percent decoding, and in
     paths `..` is resolved in the text.
@@ -254,12 +255,14 @@ def plain_path(uri: str) -> str:
     """
     if is_object_uri(uri):
         return str(parse_object_uri(uri))
+    if is_hdfs_uri(uri):
+        return parse_hdfs_uri(uri).text
     path = _ROOT.sub("/", uri, count=1)
     if path.startswith("/"):
         return path if _UNTIDY.search(path) is None else _tidy(path)
     raise NotYetBuiltError(
         "storage/scheme-not-built",
-        "in this version Spark reads files of this machine and of S3 only",
+        "in this version Spark reads files of this machine, of HDFS and of S3 only",
         where=Where(file=uri),
         remedy="Use a location such as /data/lake/flights or s3://bucket/flights.",
     )

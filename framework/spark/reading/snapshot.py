@@ -13,23 +13,22 @@ from functools import reduce
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.reading.slice_rows import drifted
 from framework.engine.reading.table import Table, open_table
-from framework.engine.reading.verified_files import verify_base_file, verify_source
+from framework.engine.reading.verified_files import opened, verify_base_file, verify_source
 from framework.engine.reading.views import checked
 from framework.engine.tasks import Tasks, decode, encode
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.codecs.parquet_seal import UNREADABLE
+from framework.hudi.commit.fenced import WrappedStorage
 from framework.hudi.filegroup.slices import FileSlice
-from framework.hudi.storage.local import LocalStorage
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Entry
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import join, parent_of
 from framework.hudi.timeline.clock import Moment
 from framework.hudi.view.listing_view import ListingView
@@ -206,7 +205,7 @@ def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
 
     If the whole table is read, Spark starts to list the folders of the sources.
     """
-    storage = _ListedOnce(plain_path(table.storage.location))
+    storage = _ListedOnce(table.storage)
     with BootstrapIndex.open(storage) or nullcontext() as index:
         if index is not None and how.reads_all:
             early.begin([join(plain_path(index.base_uri), path) for path in index.partitions()])
@@ -215,14 +214,14 @@ def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
         return gather(table, view, chosen, how.wanted or (lambda each: each), how.below)
 
 
-class _ListedOnce(LocalStorage):
+class _ListedOnce(WrappedStorage):
     """A storage that remembers its last listing.
 
     The view lists a folder to see that it is a partition, and again for the files in it.
     """
 
-    def __init__(self, root: str) -> None:
-        super().__init__(root)
+    def __init__(self, inner: Storage) -> None:
+        super().__init__(inner)
         self._last: tuple[str, list[Entry]] | None = None
 
     def list(self, folder: str) -> Iterator[Entry]:
@@ -374,7 +373,7 @@ def check_seals(descriptor: str) -> str:
     check = decode(SealCheck, descriptor)
     for path in check.files:
         try:
-            with pa.OSFile(path) as source:
+            with opened(path) as source:
                 verify_base_file(source, every_page=check.every_page)
         except UNREADABLE as error:
             raise CorruptFileError(

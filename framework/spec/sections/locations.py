@@ -16,7 +16,7 @@ _OBJECT_SCHEMES = {"s3": "s3a", "s3a": "s3a"}
 """Schemes of object stores, and what Hadoop calls them."""
 
 SCHEMES_NOT_BUILT = (
-    *("s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
+    *("s3n", "gs", "viewfs", "abfs", "abfss", "wasb", "wasbs", "adl"),
     *("oss", "cosn", "obs", "dbfs", "http", "https"),
 )
 """Schemes that are known by name but refused in this version."""
@@ -59,12 +59,22 @@ def _uri(scheme: str, rest: str) -> str:
         if not rest.startswith("/"):
             raise fault("bad-path", "a file URI may not name a host", f"file:///{rest}")
         return f"file://{_collapsed(rest)}"
+    if scheme == "hdfs":
+        return _in_cluster(rest)
     if scheme in _OBJECT_SCHEMES:
         return _in_bucket(_OBJECT_SCHEMES[scheme], rest)
     if scheme in SCHEMES_NOT_BUILT:
-        message = f"`{scheme}://` is not built yet in this version; use a local path or S3"
+        message = f"`{scheme}://` is not built yet in this version; use a local path, HDFS or S3"
         raise fault("scheme-not-built", message)
     raise fault("unknown-scheme", f"the scheme `{scheme[:20]}://` is not known")
+
+
+def _in_cluster(rest: str) -> str:
+    """Return the URI of a folder of an HDFS cluster."""
+    name_node, _, path = rest.partition("/")
+    if not name_node:
+        raise fault("bad-path", "the NameNode is missing", f"hdfs://namenode:8020/{path}")
+    return f"hdfs://{name_node}{_collapsed(f'/{path}')}"
 
 
 def _in_bucket(scheme: str, rest: str) -> str:

@@ -34,7 +34,7 @@ def test_staged_files_are_named_by_task_then_file_and_nothing_else_is_left(tmp_p
     _write(tmp_path, 0, 0, 0)
     _write(tmp_path, 99999, 8, 8)
     _commit(tmp_path)
-    schema, files = name_staged_files(tmp_path, rows=8)
+    schema, files = name_staged_files(str(tmp_path), rows=8)
     assert schema.names == ["id", "v"]
     assert schema.metadata is None
     assert [file.rows for file in files] == [4, 3, 1]
@@ -50,7 +50,7 @@ def test_staged_files_with_other_rows_than_written_are_refused(tmp_path: Path, r
     _commit(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(EngineError) as caught:
-        name_staged_files(tmp_path, rows=rows)
+        name_staged_files(str(tmp_path), rows=rows)
     assert (caught.value.condition, caught.value.where.file) == (
         "input/rows-differ",
         str(tmp_path),
@@ -62,9 +62,9 @@ def test_staged_files_without_a_commit_are_refused(tmp_path: Path) -> None:
     """No mark means no job that ended well, no file that it wrote elsewhere."""
     _write(tmp_path, 0, 0, 4)
     with pytest.raises(EngineError, match="no file"):
-        name_staged_files(tmp_path, rows=4)
+        name_staged_files(str(tmp_path), rows=4)
     _commit(tmp_path)
     for file in tmp_path.glob("*.parquet"):
         file.unlink()
     with pytest.raises(EngineError, match="no file"):
-        name_staged_files(tmp_path, rows=0)
+        name_staged_files(str(tmp_path), rows=0)

@@ -177,11 +177,13 @@ CASES = [
     Case("unknown-scheme", "lake/raw/flights", "➜s4://bucket/a"),
     *[
         Case("scheme-not-built", "lake/raw/flights", f"➜{scheme}://bucket/a")
-        for scheme in ("s3n", "gs", "hdfs", "abfss", "GS")
+        for scheme in ("s3n", "gs", "viewfs", "abfss", "GS")
     ],
     Case("bad-path", "lake/raw/flights", "➜s3:///a", "s3a://bucket/a"),
     Case("bad-path", "lake/raw/flights", "➜s3://b/../a"),
     Case("scheme-not-built", LOCATION, "  location: ➜gs://bucket/a\n"),
+    Case("bad-path", "lake/raw/flights", "➜hdfs:///a", "hdfs://namenode:8020/a"),
+    Case("bad-path", "lake/raw/flights", "➜hdfs://namenode:8020/"),
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/\n"),
     Case("path-overlap", LOCATION, "  location: ➜lake/raw/flights/table\n"),
     Case("path-overlap", LOCATION, "  location: ➜./lake/x/../raw\n"),

@@ -30,7 +30,7 @@ class _Known:
     def find_bad(self, rows: InputRows, checks: Sequence[Check], folder: str) -> Mapping[str, int]:
         """Write the known places."""
         del rows, checks
-        Path(folder).mkdir()
+        Path(folder).mkdir(parents=True)
         places = pa.table(
             {name: pa.array(values, pa.int64()) for name, values in self._places().items()}
         )

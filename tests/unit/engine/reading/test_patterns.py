@@ -57,6 +57,7 @@ def test_pattern_that_chooses_nothing_is_refused(pattern: str) -> None:
         ("file:////a//b/./c/../d/", "/a/b/d"),
         ("/a/..b/c..", "/a/..b/c.."),
         ("s3://b/c%20d//e/", "s3a://b/c%20d/e"),
+        ("hdfs://h:1/c%20d//e/", "hdfs://h:1/c%20d/e"),
     ],
 )
 def test_plain_path_is_plain_and_tidy(uri: str, path: str) -> None:
@@ -64,9 +65,9 @@ def test_plain_path_is_plain_and_tidy(uri: str, path: str) -> None:
     assert plain_path(uri) == path
 
 
-@pytest.mark.parametrize("uri", ["gs://b/k", "memory://x", "a/b", "hdfs://h/p"])
+@pytest.mark.parametrize("uri", ["gs://b/k", "memory://x", "a/b", "viewfs://h/p"])
 def test_plain_path_refuses_other_places(uri: str) -> None:
-    """Only files of this machine and of S3 are read in this version."""
+    """Only files of this machine, of HDFS and of S3 are read in this version."""
     with pytest.raises(PlanError) as caught:
         plain_path(uri)
     assert caught.value.condition == "storage/scheme-not-built"
