@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -165,15 +165,15 @@ class GlueCatalog:
             CatalogError: `catalog/unreachable`, `catalog/refused`.
         """
         call = getattr(self.client, method)
-        return self._answer(lambda: call(**self._id, **arguments), allow)
+        return self._answer(lambda: call(**self._id, **arguments), allow, _named(arguments))
 
-    def _answer(self, call: Callable[[], Any], allow: str = "") -> Any:
+    def _answer(self, call: Callable[[], Any], allow: str = "", names: Sequence[str] = ()) -> Any:
         try:
             return call()
         except ClientError as error:
             if error.response["Error"]["Code"] == allow:
                 return None
-            raise self._refused(str(error)) from error
+            raise self._refused(str(error), *names) from error
         except (BotoCoreError, OSError) as error:
             raise _unreachable(self.place, error) from error
 
@@ -190,6 +190,13 @@ def _unreachable(place: str, error: Exception) -> CatalogError:
         place=place,
         remedy=f"Check {asks} of the AWS client, such as with `aws glue get-databases`.",
     )
+
+
+def _named(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the names of database and table in the arguments of a request."""
+    table = arguments.get("TableInput") or {}
+    names = (arguments.get("DatabaseName"), arguments.get("TableName"), arguments.get("Name"))
+    return [name for name in (*names, table.get("Name")) if name]
 
 
 def _of(table: RegisteredTable) -> dict[str, str]:

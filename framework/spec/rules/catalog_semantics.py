@@ -29,7 +29,7 @@ class CatalogSemantics(Lookup):
         if kind == CatalogKind.HIVE and not self._has("catalog.uri"):
             suggestion = "uri: thrift://metastore:9083"
             message = "a Hive Metastore needs its address"
-            self._note("missing-field", "catalog", message, suggestion)
+            self._note("metastore-uri", "catalog", message, suggestion)
         for other, names in _OWN.items():
             for name in names if other != kind else ():
                 if self._has(f"catalog.{name}"):
