@@ -14,6 +14,7 @@
     │   ├── StorageError          a file could not be listed, read or written
     │   ├── CorruptFileError      a file does not have the promised content
     │   ├── UnsupportedTableError a table that this version must not read or write
+    │   ├── CatalogError          a catalog did not answer, or refused
     │   └── TaskError             a task failed on every attempt
     ├── AfterCommitError          committed, but a later step failed                exit 6
     └── OutcomeUnknownError       the outcome is unknown; nothing was deleted              exit 7
@@ -30,6 +31,7 @@ from typing import ClassVar
 __all__ = [
     "AfterCommitError",
     "AuditFailedError",
+    "CatalogError",
     "CommitConflictError",
     "CorruptFileError",
     "EngineError",
@@ -216,6 +218,10 @@ class CorruptFileError(EngineError):
 
 class UnsupportedTableError(EngineError):
     """A table that this version must not touch (version, metadata table, log files, …)."""
+
+
+class CatalogError(EngineError):
+    """A catalog could not be reached, or refused a request."""
 
 
 class TaskError(EngineError):

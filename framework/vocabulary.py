@@ -8,6 +8,7 @@ __all__ = [
     "AuditDepth",
     "BloomKind",
     "BootstrapMode",
+    "CatalogKind",
     "CheckKind",
     "CheckedRows",
     "KeyScope",
@@ -274,6 +275,14 @@ class ServiceAuth(StrEnum):
 
     TOKEN = "token"  # noqa: S105 - the kind, not one
     LOOPBACK = "loopback"
+
+
+@unique
+class CatalogKind(StrEnum):
+    """A kind of catalog that tables are registered in."""
+
+    HIVE = "hive"
+    GLUE = "glue"
 
 
 @unique

@@ -165,6 +165,12 @@ def _archive() -> Callable[..., int]:
     return archive_command
 
 
+def _sync() -> Callable[..., int]:
+    from framework.cli.sync import command
+
+    return command
+
+
 def _rollback() -> Callable[..., int]:
     from framework.cli.undo import rollback_command
 
@@ -260,6 +266,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         load=_delete_report, summary="List the files that still hold given record keys."
     ),
     "archive": Command(load=_archive, summary="Move old instants to the archived timeline."),
+    "sync": Command(load=_sync, summary="Register tables in the catalogs that specs name."),
     "rollback": Command(load=_rollback, summary="Roll back the newest instant of a table."),
     "restore": Command(load=_restore, summary="Go back to an instant, a savepoint or a time."),
     "savepoint create": Command(

@@ -33,7 +33,7 @@ from framework.engine.events import Event, Events, Note
 from framework.engine.prepare import PlanningContext, Prepared, Request, prepare, prepare_saved
 from framework.engine.quarantine.record import PLACE
 from framework.engine.run.lifecycle import interruption
-from framework.engine.runner import Backend, RunResult
+from framework.engine.runner import Backend, RunResult, run_nothing
 from framework.plan.build import Earlier
 from framework.plan.render.explain import explain_text
 from framework.plan.words import count_text, size_text
@@ -164,7 +164,7 @@ def _execute(
         with kept_reports(
             run_options.reports, run_options.lineage, prepared, events, shows=shows
         ) as listening:
-            result = _run(prepared, run_options, listening) if prepared.plan.has_changes else None
+            result = _run(prepared, run_options, listening)
     _print(result, prepared, run_options)
     return 0
 
@@ -180,8 +180,13 @@ def interruptible(events: Events) -> Events:
 
 
 def _run(prepared: Prepared, run_options: RunOptions, events: Events) -> RunResult:
-    """Run the plan; add a report of the remaining state to an interruption."""
+    """Run the plan; add a report of the remaining state to an interruption.
+
+    Without stages no Spark is started.
+    """
     plan = prepared.plan
+    if not plan.has_changes:
+        return run_nothing(plan, events=events)
     events(Note(level="info", message=explain_text(plan)[0].text))
     try:
         with _backend(prepared, run_options, events) as backend:
@@ -202,12 +207,12 @@ def _backend(
     return opened_backend(prepared.spec, events, master=run_options.master, conf=run_options.conf)
 
 
-def _print(result: RunResult | None, prepared: Prepared, run_options: RunOptions) -> None:
+def _print(result: RunResult, prepared: Prepared, run_options: RunOptions) -> None:
     if run_options.output.json_result:
-        document = asdict(result or RunResult.unchanged(prepared.plan))
+        document = asdict(result)
         spec = str(prepared.request.path)
         sys.stdout.write(json.dumps({"spec": spec, **document}) + "\n")
-    elif result is None:
+    elif not prepared.plan.has_changes:
         write_outcome(out(), prepared.plan)
     else:
         _say(result, clean(prepared.plan.target.name))

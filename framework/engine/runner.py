@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Self
 
 from framework.engine.audit.subject import Checker
 from framework.engine.bootstrap.pipeline import run_bootstrap
+from framework.engine.catalogs.connect import connect
+from framework.engine.catalogs.sync import Connect, sync_after
 from framework.engine.events import Events, Published, silent
 from framework.engine.load.pipeline import run_load
 from framework.engine.reading.views import LISTED, Views
@@ -16,12 +19,15 @@ from framework.engine.run.state import SECONDS, Committed, InputReader, RunConte
 from framework.engine.run.store_limits import refuse_unbuilt
 from framework.engine.services.maintenance import Serviced, maintain
 from framework.engine.tasks import Tasks
+from framework.errors import AfterCommitError
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import Clock, SystemClock
+from framework.plan.catalogs.words import sync_document
 from framework.plan.definition import Plan
 from framework.plan.stages import BootstrapStages, LoadStages
 
-__all__ = ["Backend", "RunResult", "run"]
+__all__ = ["Backend", "RunResult", "run", "run_nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,7 @@ class RunResult:
         seconds: wall time of all stages.
         proof: the audit's proof; empty if nothing was published.
         services: the table services that followed a load and changed something.
+        catalog: what was registered, JSON-ready; None if the spec names no catalog.
     """
 
     case: str
@@ -49,6 +56,7 @@ class RunResult:
     seconds: float
     proof: dict[str, object]
     services: tuple[Serviced, ...] = ()
+    catalog: dict[str, object] | None = None
 
     @classmethod
     def unchanged(cls, plan: Plan) -> Self:
@@ -76,13 +84,14 @@ def run(  # noqa: PLR0913  all but two are keyword-only
     events: Events = silent,
     clock: Clock | None = None,
     begun: float | None = None,
+    opening: Connect = connect,
 ) -> RunResult:
-    """Run the stages of `plan` and return the result.
+    """Run the stages of `plan`, register the table in its catalog, and return the result.
 
     `reader` reads everything but plain Parquet, `checker` runs the checks of the spec; without one
     such a load, or such a spec, is refused. With `figures` the gate reports the nulls and the
     distinct values of each column. `views` reports which files make up the table. `begun` is when
-    the run started to read its source, of `time.monotonic`; None: now.
+    the run started to read its source, of `time.monotonic`; None: now. `opening` opens the catalog.
 
     An error before the commit rolls back all that this run made and is raised again; an
     interruption leaves the files for the next run to resume from, and releases the lease.
@@ -107,6 +116,42 @@ def run(  # noqa: PLR0913  all but two are keyword-only
         begun=time.monotonic() if begun is None else begun,
     )
     refuse_unbuilt(ctx)
+    try:
+        done = _done(ctx)
+    except AfterCommitError:  # a service failed; the commit is published all the same
+        with suppress(AfterCommitError):
+            _registered(plan, views, events, opening)
+        raise
+    return replace(done, catalog=_registered(plan, views, events, opening))
+
+
+def run_nothing(
+    plan: Plan, *, events: Events = silent, views: Views = LISTED, opening: Connect = connect
+) -> RunResult:
+    """Return the result of a plan without stages, after its table is registered in its catalog.
+
+    An earlier run may have been killed between its commit and the catalog.
+
+    Raises:
+        AfterCommitError: `catalog/sync-failed`.
+    """
+    return replace(RunResult.unchanged(plan), catalog=_registered(plan, views, events, opening))
+
+
+def _registered(
+    plan: Plan, views: Views, events: Events, opening: Connect
+) -> dict[str, object] | None:
+    """Register the table of a plan; return what was done, None without a catalog or a table."""
+    place = plan.target.location
+    if plan.catalog is None or read_properties(open_storage(place)) is None:
+        return None
+    found = sync_after(place, plan.catalog, views=views, events=events, opening=opening)
+    return sync_document(found)
+
+
+def _done(ctx: RunContext) -> RunResult:
+    """Run the stages of a plan, and the services that follow."""
+    plan = ctx.plan
     match plan.work:
         case BootstrapStages():
             return _result(ctx, run_bootstrap(ctx, plan.work))
@@ -114,8 +159,9 @@ def run(  # noqa: PLR0913  all but two are keyword-only
             done = _result(ctx, run_load(ctx, plan.work))
             if plan.maintenance is None:
                 return done
-            place, clock = ctx.plan.target.location, ctx.clock
-            return replace(done, services=maintain(place, plan.maintenance, tasks, clock, events))
+            place, rules = plan.target.location, plan.maintenance
+            services = maintain(place, rules, ctx.tasks, ctx.clock, ctx.events)
+            return replace(done, services=services)
         case None:
             with lifecycle(ctx) as alone:
                 recover(alone, plan.recover)

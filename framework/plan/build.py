@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum, unique
 
 from framework.plan import refusals
 from framework.plan.adopted import plan_adopted
 from framework.plan.bootstrap.build_bootstrap import plan_begin
+from framework.plan.catalogs.target import catalog_of
 from framework.plan.definition import Plan
 from framework.plan.load_stages import plan_load
 from framework.plan.observation import Observation, PendingRun
@@ -45,6 +47,11 @@ def build(spec: PipelineSpec, observation: Observation, *, earlier: Earlier = Ea
         LeaseHeldError: a Lakestrap run is active on the table.
         CommitConflictError: another writer has a pending instant where this run would write.
     """
+    return replace(_planned(spec, observation, earlier), catalog=catalog_of(spec))
+
+
+def _planned(spec: PipelineSpec, observation: Observation, earlier: Earlier) -> Plan:
+    """Return the plan of the table itself; errors are those of `build`."""
     target = target_of(spec)
     refusals.refuse_held(observation.pending, observation.table)
     refusals.refuse_unsupported(observation.table)

@@ -7,6 +7,7 @@ from enum import StrEnum, unique
 from typing import Any, Final, Literal
 
 from framework.hudi.bootstrap.inventory import InventoryHandle
+from framework.plan.catalogs.target import CatalogTarget
 from framework.plan.estimate import Estimate
 from framework.plan.facts import BootstrapFacts
 from framework.plan.load import LoadPlan
@@ -87,6 +88,7 @@ class Plan:
         adopted: the diff, if a Lakestrap bootstrap created the table.
         load: what is loaded, or None.
         maintenance: the services that follow a load; None for a bootstrap.
+        catalog: where the table is registered after the run; None for nowhere.
     """
 
     case: Case
@@ -103,6 +105,7 @@ class Plan:
     adopted: Adopted | None = None
     load: LoadPlan | None = None
     maintenance: Maintenance | None = None
+    catalog: CatalogTarget | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:

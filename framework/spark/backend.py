@@ -20,7 +20,7 @@ from framework.engine.events import Events, silent
 from framework.engine.prepare import PlanningContext, Request, prepare
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import LISTED, Views, checked, listing_view
-from framework.engine.runner import Backend, RunResult
+from framework.engine.runner import Backend, RunResult, run_nothing
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import FileSystemView
@@ -187,7 +187,7 @@ def run(
         prepared = prepare(request, PlanningContext(tasks=tasks, scratch=Path(scratch)))
         plan = prepared.plan
         if not plan.has_changes:
-            return RunResult.unchanged(plan)
+            return run_nothing(plan)
         return spark_backend(spark, prepared.spec.timeline_service).run(plan)
 
 

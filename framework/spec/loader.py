@@ -13,6 +13,7 @@ from framework.spec.document.references import Resolver, Scope, Variable
 from framework.spec.document.source import SourceText, one_finding, read_source
 from framework.spec.document.walker import parse
 from framework.spec.rules import check_semantics
+from framework.spec.rules.catalog_semantics import CatalogSemantics
 from framework.spec.rules.inclusions import PROFILES, ColumnsFile, SqlFiles, with_profiles
 from framework.spec.rules.quality_semantics import ContractSemantics, QualitySemantics
 from framework.spec.rules.resolved_checks import CheckFinisher, models_by_name
@@ -36,6 +37,7 @@ _TAKEN_AS_THEY_ARE = (
     "quality",
     "write",
     "maintenance",
+    "catalog",
     "timeline_service",
     "spark",
     "storage",
@@ -44,13 +46,14 @@ _Checks = (
     Semantics
     | LoadSemantics
     | MaintenanceSemantics
+    | CatalogSemantics
     | ContractSemantics
     | check_semantics.CheckSemantics
     | QualitySemantics
     | check_semantics.SpecTestSemantics
 )
 _CHECKS: tuple[type[_Checks], ...] = (
-    *(Semantics, LoadSemantics, MaintenanceSemantics),
+    *(Semantics, LoadSemantics, MaintenanceSemantics, CatalogSemantics),
     *(ContractSemantics, check_semantics.CheckSemantics, QualitySemantics),
     check_semantics.SpecTestSemantics,
 )
@@ -76,9 +79,7 @@ def load_spec(
     root = _document(source, findings)
     if root is None:
         raise SpecError(_sorted(project, findings))
-    named = section_keys.with_options_as_text(
-        section_keys.in_current_names(section_keys.without_unbuilt(root, findings), findings)
-    )
+    named = section_keys.with_options_as_text(section_keys.in_current_names(root, findings))
     columns = ColumnsFile(spec=path, scope=scope, findings=findings)
     whole = with_profiles(columns.put_into(with_defaults(named, project)), project.profiles)
     positions = Positions.of(source, whole)
@@ -146,7 +147,6 @@ def _judge(resolved: Variable, files: SqlFiles) -> Judge:
         positions=files.positions,
         models={**MODELS, **models_by_name(_mapping(resolved.value))},
         findings=files.findings,
-        also_known=tuple(section_keys.SECTIONS_NOT_BUILT),
     )
 
 

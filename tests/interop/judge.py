@@ -49,11 +49,14 @@ def judge_jar(version: str) -> Path:
 class Judge:
     """One Hudi release in its own process; used as a context manager."""
 
-    def __init__(self, version: str, work_dir: Path, *, timeout_s: float = 240) -> None:
+    def __init__(
+        self, version: str, work_dir: Path, *, timeout_s: float = 240, metastore: str = ""
+    ) -> None:
         self.version = version
         self.log = work_dir / f"judge-{version}.log"
         self._work_dir = work_dir
         self._timeout_s = timeout_s
+        self._environment = {"JUDGE_METASTORE": metastore} if metastore else {}
         self._process = self._start()
 
     def __enter__(self) -> Self:
@@ -115,7 +118,12 @@ class Judge:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=ROOT,
-                env={**os.environ, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1"},
+                env={
+                    **os.environ,
+                    **self._environment,
+                    "PYSPARK_PYTHON": python,
+                    "SPARK_LOCAL_IP": "127.0.0.1",
+                },
             )
 
     def _receive(self) -> Any:

@@ -220,6 +220,16 @@ def _meta_client(spark: SparkSession, location: str) -> Any:
     return client.builder().setConf(conf).setBasePath(location).build()
 
 
+def hive_sync(spark: SparkSession, options: Pairs) -> None:
+    """Run Apache Hudi's own sync of a table with a metastore."""
+    jvm: Any = spark._jvm  # noqa: SLF001 - the tool has no other way in
+    properties = jvm.java.util.Properties()
+    for name, value in options.items():
+        properties.setProperty(name, value)
+    hadoop = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # noqa: SLF001
+    jvm.org.apache.hudi.hive.HiveSyncTool(properties, hadoop).syncHoodieTable()
+
+
 OPERATIONS: Mapping[str, Callable[..., object]] = {
     operation.__name__: operation
     for operation in (
@@ -235,5 +245,6 @@ OPERATIONS: Mapping[str, Callable[..., object]] = {
         lookup_partitions,
         bloom_holds,
         serve_markers,
+        hive_sync,
     )
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from framework import vocabulary
+from framework.plan.catalogs.target import CatalogTarget
 from framework.plan.definition import PLAN_VERSION, Adopted, Case, Plan, PlanNote
 from framework.plan.load import LoadPlan
 from framework.plan.observation import SourceDrift
@@ -187,6 +188,7 @@ class PlanDocument:
     adopted: AdoptedDocument | None
     load: LoadDocument | None
     maintenance: Maintenance | None
+    catalog: CatalogTarget | None
 
 
 def plan_schema() -> dict[str, object]:
@@ -216,6 +218,7 @@ def plan_document(plan: Plan) -> PlanDocument:
         adopted=None if plan.adopted is None else _adopted(plan.adopted),
         load=None if plan.load is None else _load(plan.load),
         maintenance=plan.maintenance,
+        catalog=plan.catalog,
     )
 
 

@@ -126,6 +126,9 @@ def _stages(plan: Plan) -> Iterator[Line]:
     shown = [stage for stage in plan.stages if not isinstance(stage, BeginBootstrap | BeginLoad)]
     for number, stage in enumerate(shown, start=1):
         yield _stage_line(f"{number} {stage_words(stage)}", stage_text(stage))
+    if plan.catalog is not None:
+        name = f"{plan.catalog.database}.{plan.catalog.table}"
+        yield _stage_line("then", f"registered as {name} in {plan.catalog.place}")
     if plan.taken.files:
         cost = seconds_text(plan.estimate.core_seconds)
         yield _stage_line("cost", f"~{cost}, an estimate from footers and sampled rows")

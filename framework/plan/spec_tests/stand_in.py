@@ -118,7 +118,7 @@ def _placed(spec: PipelineSpec, folder: str) -> PipelineSpec:
         quarantine = quality.quarantine and quality.quarantine.model_copy(update={"location": None})
         shown = {"samples": MAX_SAMPLES, "redact": (), "quarantine": quarantine}
         quality = quality.model_copy(update=shown)
-    return replace(spec, table=table, bootstrap=bootstrap, quality=quality)
+    return replace(spec, table=table, bootstrap=bootstrap, quality=quality, catalog=None)
 
 
 def _source(source: SourceSpec, folder: str) -> SourceSpec:

@@ -1,4 +1,4 @@
-"""Section and field names that are accepted but not current: future sections and old spellings."""
+"""Fields that are read in another form than they are written: old spellings, options as text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from dataclasses import replace
 from framework.spec.document.findings import FindingList
 from framework.spec.document.positions import Entry, ListNode, MapNode, Node, ScalarNode
 
-__all__ = ["SECTIONS_NOT_BUILT", "in_current_names", "with_options_as_text", "without_unbuilt"]
-
-SECTIONS_NOT_BUILT = {
-    "catalog": "registration in a metastore",
-}
-"""Sections of later versions, and their purpose."""
+__all__ = ["in_current_names", "with_options_as_text"]
 
 
 def with_options_as_text(root: MapNode) -> MapNode:
@@ -46,20 +41,6 @@ def _text(node: Node) -> Node:
     if isinstance(node, ScalarNode) and isinstance(node.value, int | float):
         return replace(node, value=node.text)
     return node
-
-
-def without_unbuilt(root: MapNode, findings: FindingList) -> MapNode:
-    """Return the document without sections that are not built yet; report each of them."""
-    kept = []
-    for entry in root.entries:
-        purpose = SECTIONS_NOT_BUILT.get(entry.name)
-        if purpose is None:
-            kept.append(entry)
-            continue
-        message = f"the section `{entry.name}` ({purpose}) is not built yet in this version"
-        rule = "spec/section-not-built"
-        findings.add(rule, entry.key.span, message, key_path=entry.name)
-    return replace(root, entries=tuple(kept))
 
 
 def in_current_names(root: MapNode, findings: FindingList) -> MapNode:

@@ -56,13 +56,11 @@ class Judge:
     Attributes:
         positions: the positions of the document's paths.
         models: the model of each mapping with fixed fields, by path (`rules[]` for an item).
-        also_known: further names at the top level, for suggestions.
     """
 
     positions: Positions
     models: Mapping[str, type[SpecModel]]
     findings: FindingList
-    also_known: tuple[str, ...] = ()
 
     def validate(
         self, model: type[Document], data: object, context: Mapping[str, object] | None = None
@@ -122,7 +120,7 @@ class Judge:
         """Return the verdict on an unknown field, with the closest known one as suggestion."""
         parent, name = path.rpartition(".")[0], _last(path)
         model = self.models[_INDEX.sub("[]", parent)]
-        known = (*written_fields(model), *(() if parent else self.also_known))
+        known = tuple(written_fields(model))
         close = nearest(name, known)
         elsewhere = next((p for p, m in self.models.items() if name in written_fields(m)), None)
         message = f"unknown field `{name}`" + (f" in `{parent}`" if parent else "")

@@ -16,6 +16,7 @@ from framework.spec.document.positions import Positions
 from framework.spec.document.secret import Secret
 from framework.spec.sections import quality_spec, table_spec
 from framework.spec.sections.bootstrap_spec import BootstrapSpec, RuleSpec
+from framework.spec.sections.catalog_spec import CatalogSpec
 from framework.spec.sections.fields import SpecModel, Text, WholeNumber, fault, written_fields
 from framework.spec.sections.maintenance_spec import (
     ArchiveSpec,
@@ -40,9 +41,9 @@ SPEC_VERSION = 1
 """The only version of the spec language so far."""
 _SECTIONS = (
     *("table", "bootstrap", "source", "quality", "write", "maintenance"),
-    *("timeline_service", "spark"),
+    *("catalog", "timeline_service", "spark"),
 )
-_NO_CONTENT = ("maintenance", "timeline_service", "spark", "quality")
+_NO_CONTENT = ("maintenance", "catalog", "timeline_service", "spark", "quality")
 _NOT_CONTENT = {
     "table": ("readers", "columns"),
     "source": ("schema",),  # hashed as text instead, since a mapping would lose its order
@@ -109,6 +110,9 @@ class PipelineDocument(SpecModel):
     maintenance: MaintenanceSpec | None = Field(
         default=None, description="Which table services follow a load."
     )
+    catalog: CatalogSpec | None = Field(
+        default=None, description="Where the table is registered after each run."
+    )
     tests: Tests | None = Field(default=None, description="Input rows and the expected results.")
     timeline_service: TimelineServiceSpec | None = Field(
         default=None, description="How tasks look up the files of the table."
@@ -140,6 +144,7 @@ MODELS: Mapping[str, type[SpecModel]] = {
     "maintenance.clean": CleanSpec,
     "maintenance.archive": ArchiveSpec,
     "maintenance.cluster": ClusterSpec,
+    "catalog": CatalogSpec,
     "tests[]": TestSpec,
     "tests[].expect": ExpectedSpec,
     "timeline_service": TimelineServiceSpec,
@@ -165,6 +170,7 @@ class PipelineSpec:
         write: how later runs write; None exactly if they do not. Without a source it exists
             only for the operation `delete_partition`.
         maintenance: which table services follow a load, or None for the defaults.
+        catalog: where the table is registered after each run, or None.
         tests: input rows and the expected results.
         timeline_service: how tasks look up the files of the table, None for the defaults.
         spark: the session to start, or None for the defaults.
@@ -184,6 +190,7 @@ class PipelineSpec:
     checks: tuple[quality_spec.PlacedCheck, ...] = ()
     write: WriteSpec | None = None
     maintenance: MaintenanceSpec | None = None
+    catalog: CatalogSpec | None = None
     tests: tuple[TestSpec, ...] = ()
     timeline_service: TimelineServiceSpec | None = None
     spark: SparkSpec | None = None
@@ -231,11 +238,11 @@ class PipelineSpec:
         """SHA-256, in hex, of everything that determines the table's content.
 
         It ignores spelling, order of fields, comments, explicit defaults, the sections
-        `maintenance`, `timeline_service`, `spark` and `storage`, the list of readers, and settings
-        that only determine the number of files and tasks. It includes the order of partition
-        columns and the finished SQL of each transform, whatever file, variable or part of the
-        environment it comes from. Of checks and columns it includes only those
-        that remove rows before anything is written.
+        `maintenance`, `catalog`, `timeline_service`, `spark` and `storage`, the list of readers,
+        and settings that only determine the number of files and tasks. It includes the order of
+        partition columns and the finished SQL of each transform, whatever file, variable or part
+        of the environment it comes from. Of checks and columns it includes only those that remove
+        rows before anything is written.
         """
         content = {n: section for n, section in self.stored().items() if n not in _NO_CONTENT}
         for section, fields in _NOT_CONTENT.items():

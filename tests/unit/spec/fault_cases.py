@@ -222,8 +222,6 @@ CASES = [
         f"{BOOTSTRAP}spark: {{conf: {{➜sql.ansi: true}}}}\n",
         "spark.sql.ansi",
     ),
-    # Sections of later versions.
-    Case("section-not-built", BOOTSTRAP, f"{BOOTSTRAP}➜catalog: {{}}\n"),
 ]
 
 WARNINGS = [

@@ -1,6 +1,7 @@
 """Every rule of the spec language, as the fault that breaks it.
 
-The cases are in `fault_cases`, `load_cases`, `maintenance_cases` and `quality_cases`.
+The cases are in `fault_cases`, `catalog_cases`, `load_cases`, `maintenance_cases` and
+`quality_cases`.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import pytest
 
 from framework.errors import Finding, SpecError
 from framework.spec.loader import load_spec
+from tests.unit.spec.catalog_cases import CATALOG_CASES
 from tests.unit.spec.fault_cases import CASES, MARK, PROJECT, WARNINGS, WHOLE, Case
 from tests.unit.spec.load_cases import LOAD_CASES, LOAD_WARNINGS
 from tests.unit.spec.maintenance_cases import MAINTENANCE_CASES
 from tests.unit.spec.quality_cases import QUALITY_CASES, QUALITY_WARNINGS
 
 Write = Callable[..., Path]
-FAULTS = [*CASES, *LOAD_CASES, *MAINTENANCE_CASES, *QUALITY_CASES]
+FAULTS = [*CASES, *CATALOG_CASES, *LOAD_CASES, *MAINTENANCE_CASES, *QUALITY_CASES]
 DOUBTS = [*WARNINGS, *LOAD_WARNINGS, *QUALITY_WARNINGS]
 
 
@@ -185,7 +187,7 @@ def test_many_faults_come_at_once_sorted_by_line(write_spec: Write, spec_text: s
         ("spec/ordering-required", 5),
         ("spec/unquoted-reference", 6),
         ("spec/unknown-value", 9),
-        ("spec/section-not-built", 10),
+        ("spec/missing-field", 10),
         ("spec/scheme-not-built", 12),
         ("spec/layout-mismatch", 13),
         ("spec/duplicate-key", 15),
