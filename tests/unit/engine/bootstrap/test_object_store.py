@@ -107,7 +107,8 @@ def test_bootstrap_in_both_modes_makes_the_table_that_it_makes_on_a_disk(
     assert swept(store, clock) == []
 
 
-@pytest.mark.long
+@pytest.mark.full
+@pytest.mark.timeout(3600)
 def test_bootstrap_killed_at_every_step_is_resumed_to_the_whole_table(
     tmp_path: Path, store: MemoryObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,7 +147,8 @@ def test_source_that_is_staged_is_refused_before_anything_is_written(
     assert store.service.objects == {}
 
 
-@pytest.mark.long
+@pytest.mark.full
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", list(TableType))
 def test_load_killed_at_every_step_leaves_the_rows_of_before_or_after(
     tmp_path: Path, kind: TableType
