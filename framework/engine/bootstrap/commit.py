@@ -24,6 +24,7 @@ from framework.hudi.commit.links import check_listing, link_files, place_files
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.overlap import overlapped
 from framework.hudi.table import layout
 from framework.hudi.table.properties import new_table_properties
 from framework.plan.definition import Plan
@@ -98,8 +99,9 @@ def drift_task(descriptor: str) -> str:
     task = decode(DriftTask, descriptor)
     source = open_storage(task.keys.source)
     for each in task.ranges:
-        for file in read_files(task.keys.inventory, each.start, each.stop):
-            check_unchanged(source, file.fingerprint)
+        files = read_files(task.keys.inventory, each.start, each.stop)
+        for _ in overlapped(source, lambda file: check_unchanged(source, file.fingerprint), files):
+            pass
     return ""
 
 

@@ -15,6 +15,7 @@ from framework.hudi.bootstrap.fingerprint import read_footer
 from framework.hudi.bootstrap.inventory import INVENTORY_SCHEMA
 from framework.hudi.bootstrap.source_schema import SchemaCache, SchemaFacts, encode_schema
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.overlap import overlapped
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import SourceTrait
@@ -116,8 +117,8 @@ def footers_task(descriptor: str) -> str:
         for index in range(task.start // LISTING_BATCH, -(-task.stop // LISTING_BATCH)):
             first = index * LISTING_BATCH
             begin = max(task.start - first, 0)
-            for row in reader.get_batch(index).slice(begin, task.stop - first - begin).to_pylist():
-                gathering.add(row)
+            rows = reader.get_batch(index).slice(begin, task.stop - first - begin).to_pylist()
+            gathering.add_all(rows)
     table = pa.table(gathering.columns, schema=_SEGMENT_SCHEMA)
     with work.create(share.path) as out, pa.ipc.new_stream(out, _SEGMENT_SCHEMA) as writer:
         writer.write_table(table)
@@ -133,10 +134,20 @@ class _Gathering:
         self._cache = SchemaCache()
         self.columns: dict[str, list[Any]] = {name: [] for name in _SEGMENT_SCHEMA.names}
 
-    def add(self, listed: Mapping[str, Any]) -> None:
+    def add_all(self, listed: Iterable[Mapping[str, Any]]) -> None:
+        """Read the footers of rows of the listing, in order."""
+
+        def opened(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
+            """Return a row and its open file."""
+            return row, self._source.open_input(row["path"])
+
+        for row, opened_file in overlapped(self._source, opened, listed):
+            self._add(row, opened_file)
+
+    def _add(self, listed: Mapping[str, Any], opened: Any) -> None:
         """Read the footer of one row of the listing."""
         path = listed["path"]
-        with self._source.open_input(path) as stream:
+        with opened as stream:
             footer = read_footer(stream, stream.size(), f"{self._source.location}/{path}")
             size = stream.size()
         facts = self._cache.facts(footer.metadata)

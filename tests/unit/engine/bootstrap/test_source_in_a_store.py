@@ -22,6 +22,7 @@ from framework.hudi.bootstrap.source_file import check_unchanged
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.store_settings import STORAGE_VARIABLE
 from framework.hudi.table.properties import read_properties
+from tests.support.s3_proxy import proxied
 from tests.support.s3_server import S3Server, running_s3
 from tests.support.scenes import Scene, a_document, a_scene, adopt, execute, plan, with_spec
 from tests.support.stitching import pieces_of, read_table
@@ -50,7 +51,9 @@ def bucket(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     return server.new_bucket()
 
 
-def in_store(server: S3Server, bucket: str, folder: Path, **bootstrap: Any) -> Scene:
+def in_store(
+    server: S3Server, bucket: str, folder: Path, *, endpoint: str = "", **bootstrap: Any
+) -> Scene:
     """Return a scene whose source is a copy in the bucket of its local one."""
     scene = a_scene(folder, FILES, a_document(**bootstrap))
     for name in FILES:
@@ -59,7 +62,7 @@ def in_store(server: S3Server, bucket: str, folder: Path, **bootstrap: Any) -> S
         **scene.document,
         "storage": {
             "s3": {
-                "endpoint": server.endpoint,
+                "endpoint": endpoint or server.endpoint,
                 "region": "us-east-1",
                 "path_style": True,
                 "allow_http": True,
@@ -120,6 +123,22 @@ def test_hudi_options_say_how_s3a_finds_the_source_and_hold_no_credential(
     assert f"spark.hadoop.fs.s3a.endpoint={server.endpoint}\n" in text
     assert "spark.hadoop.fs.s3a.path.style.access=true\n" in text
     assert "testtest" not in text
+
+
+def test_bootstrap_costs_a_bounded_number_of_requests(
+    server: S3Server, bucket: str, tmp_path: Path
+) -> None:
+    """Of each small file: its footer, its rows, and one look before the commit.
+
+    Besides: one listing of each folder, whether the root is one, and the sample of the plan.
+    """
+    with proxied(server) as proxy:
+        scene = in_store(server, bucket, tmp_path, endpoint=proxy.settings.endpoint or "")
+        prepared = plan(scene)
+        assert proxy.requests["GET"] <= len(FILES) + 3 + 1 + len(FILES)
+        proxy.forget()
+        execute(prepared)
+        assert proxy.requests == {"GET": len(FILES), "HEAD": len(FILES)}
 
 
 def test_nothing_on_disk_holds_a_credential(server: S3Server, bucket: str, tmp_path: Path) -> None:
