@@ -63,7 +63,7 @@ class Killed:
         for day in _DAYS:
             for file in range(_FILES):
                 ids = [f"{day}{file}{number}" for number in range(_ROWS)]
-                path = f"day={day.replace(' ', '%20')}/f{file}.parquet"
+                path = f"day={day}/f{file}.parquet"
                 _put(source, path, {"id": ids, "ts": [1] * _ROWS, "v": ["old"] * _ROWS})
                 rows |= dict.fromkeys(ids, "old")
         with open_storage(f"{self.root}/new").create(".hidden"):
