@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import asdict
 
 from framework.cli.options import Format, JsonFormat, Place, Target, Variables, pairs
 from framework.cli.places import NamedTable, tables_of
@@ -71,7 +72,7 @@ def _service(stack: ExitStack, *, dry_run: bool) -> Service[SyncPlan, SyncPlan]:
         run=run,
         plan_text=lambda plan: clean(sync_text(plan)),
         done_text=lambda plan: f"synced up to {plan.last_commit}",
-        as_json=lambda plan, done: {**sync_document(plan), "synced": done is not None},
+        as_json=lambda plan, done: {**asdict(sync_document(plan)), "synced": done is not None},
     )
 
 

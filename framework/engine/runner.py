@@ -23,7 +23,7 @@ from framework.errors import AfterCommitError
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.properties import read_properties
 from framework.hudi.timeline.clock import Clock, SystemClock
-from framework.plan.catalogs.words import sync_document
+from framework.plan.catalogs.words import SyncDocument, sync_document
 from framework.plan.definition import Plan
 from framework.plan.stages import BootstrapStages, LoadStages
 
@@ -44,7 +44,7 @@ class RunResult:
         seconds: wall time of all stages.
         proof: the audit's proof; empty if nothing was published.
         services: the table services that followed a load and changed something.
-        catalog: what was registered, JSON-ready; None if the spec names no catalog.
+        catalog: what was registered; None if the spec names no catalog.
     """
 
     case: str
@@ -56,7 +56,7 @@ class RunResult:
     seconds: float
     proof: dict[str, object]
     services: tuple[Serviced, ...] = ()
-    catalog: dict[str, object] | None = None
+    catalog: SyncDocument | None = None
 
     @classmethod
     def unchanged(cls, plan: Plan) -> Self:
@@ -138,9 +138,7 @@ def run_nothing(
     return replace(RunResult.unchanged(plan), catalog=_registered(plan, views, events, opening))
 
 
-def _registered(
-    plan: Plan, views: Views, events: Events, opening: Connect
-) -> dict[str, object] | None:
+def _registered(plan: Plan, views: Views, events: Events, opening: Connect) -> SyncDocument | None:
     """Register the table of a plan; return what was done, None without a catalog or a table."""
     place = plan.target.location
     if plan.catalog is None or read_properties(open_storage(place)) is None:

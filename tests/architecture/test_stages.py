@@ -33,6 +33,7 @@ UNTYPED = {
     "engine/bootstrap/job.py": "an Avro schema",
     "engine/bootstrap/key_proof.py": _PROOF,
     "engine/reading/load_history.py": _PROOF,
+    "engine/catalogs/glue.py": "AWS Glue decides its form",
     "engine/fsck/document.py": "a JSON Schema, and the members of a document",
     "engine/load/patch.py": _ROW,
     "engine/load/refusals.py": _REFUSAL,

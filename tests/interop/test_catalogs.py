@@ -83,6 +83,7 @@ def a_shop(folder: Path, name: str) -> Shop:
     """Return a table of one of the kinds, with rows that were inserted and updated."""
     kind, adopts = KINDS[name]
     shop = Shop(folder, kind, adopts=adopts)
+    shop.document["table"]["name"] = "lake.orders"
     if adopts:
         shop.run()
     shop.lands("one", *ROWS)

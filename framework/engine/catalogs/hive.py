@@ -22,7 +22,9 @@ from framework.plan.catalogs.target import CatalogTarget
 
 __all__ = ["HiveCatalog", "hive_catalog"]
 
-_TIMEOUT_MS: Final = 60_000
+_CONNECT_MS: Final = 20_000
+_ANSWER_MS: Final = 600_000
+"""As Hive's own client waits: a metastore lists the folder of each partition that is added."""
 _BATCH: Final = 1000
 """Partitions in one request: more of them take a metastore longer than clients wait."""
 _ADDED_BY_METASTORE: Final = frozenset(
@@ -59,13 +61,14 @@ def _opened(uris: Sequence[str]) -> Any:
     for uri in uris:
         host, _, port = uri.removeprefix("thrift://").rpartition(":")
         socket = TSocket(host.strip("[]"), int(port))
-        socket.setTimeout(_TIMEOUT_MS)
+        socket.setTimeout(_CONNECT_MS)
         transport = TBufferedTransport(socket)
         try:
             transport.open()
         except TTransportException as error:
             last = error
         else:
+            socket.setTimeout(_ANSWER_MS)
             return transport
     raise _unreachable(",".join(uris), last) from last
 

@@ -8,7 +8,7 @@ from framework.hudi.table.properties import table_names
 from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.vocabulary import CatalogKind
 
-__all__ = ["CatalogTarget", "catalog_of"]
+__all__ = ["CatalogTarget", "catalog_of", "target_text"]
 
 _DEFAULT_DATABASE = "default"
 
@@ -44,6 +44,11 @@ class CatalogTarget:
         if self.kind is CatalogKind.HIVE:
             return f"hive {self.uri}"
         return " ".join(filter(None, ("glue", self.region, self.catalog_id, self.endpoint)))
+
+
+def target_text(target: CatalogTarget) -> str:
+    """Return where a table is registered, as the end of a sentence."""
+    return f"registered as {target.database}.{target.table} in {target.place}"
 
 
 def catalog_of(spec: PipelineSpec) -> CatalogTarget | None:

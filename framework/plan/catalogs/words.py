@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from framework.plan.catalogs.sync_plan import SyncPlan, TableSync
 from framework.plan.words import count_text
 
-__all__ = ["sync_document", "sync_text", "table_text"]
+__all__ = ["SyncDocument", "SyncedTable", "sync_document", "sync_text", "table_text"]
 
 
 def sync_text(plan: SyncPlan) -> str:
@@ -34,23 +35,48 @@ def _parts(sync: TableSync) -> Iterator[str]:
             yield f"{count_text(len(partitions), 'partition')} {word}"
 
 
-def sync_document(plan: SyncPlan) -> dict[str, object]:
-    """Return a sync as JSON-ready data; partitions are counted, and named by their locations."""
-    return {
-        "catalog": plan.place,
-        "database": plan.database,
-        "creates_database": plan.creates_database,
-        "last_commit": plan.last_commit,
-        "has_changes": plan.has_changes,
-        "tables": [
-            {
-                "name": each.table.name,
-                "creates": each.creates,
-                "changes": list(each.changes),
-                "partitions_added": [part.location for part in each.add],
-                "partitions_moved": [part.location for part in each.change],
-                "partitions_dropped": [part.location for part in each.drop],
-            }
-            for each in plan.tables
-        ],
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncedTable:
+    """What a sync did, or would do, to one table; partitions are named by their locations."""
+
+    name: str
+    creates: bool
+    changes: tuple[str, ...]
+    partitions_added: tuple[str, ...]
+    partitions_moved: tuple[str, ...]
+    partitions_dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncDocument:
+    """A sync, for JSON."""
+
+    catalog: str
+    database: str
+    creates_database: bool
+    last_commit: str
+    has_changes: bool
+    tables: tuple[SyncedTable, ...]
+
+
+def sync_document(plan: SyncPlan) -> SyncDocument:
+    """Return a sync as it is printed."""
+    return SyncDocument(
+        catalog=plan.place,
+        database=plan.database,
+        creates_database=plan.creates_database,
+        last_commit=plan.last_commit,
+        has_changes=plan.has_changes,
+        tables=tuple(map(_synced, plan.tables)),
+    )
+
+
+def _synced(sync: TableSync) -> SyncedTable:
+    return SyncedTable(
+        name=sync.table.name,
+        creates=sync.creates,
+        changes=sync.changes,
+        partitions_added=tuple(each.location for each in sync.add),
+        partitions_moved=tuple(each.location for each in sync.change),
+        partitions_dropped=tuple(each.location for each in sync.drop),
+    )

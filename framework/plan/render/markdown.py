@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from framework.errors import FrameworkError, SpecError
+from framework.plan.catalogs.target import target_text
 from framework.plan.definition import Plan
 from framework.plan.partitions import PartitionPlan, totals
 from framework.plan.readers.gate import reader_groups
@@ -75,6 +76,8 @@ def _head(plan: Plan) -> Iterator[str]:
     shown = [stage for stage in plan.stages if not isinstance(stage, BeginBootstrap | BeginLoad)]
     for number, stage in enumerate(shown, start=1):
         yield f"{number}. **{stage_words(stage)}** {cell(stage_text(stage))}"
+    if shown and plan.catalog is not None:
+        yield f"{len(shown) + 1}. **then** {cell(target_text(plan.catalog))}"
     if plan.taken.files:
         cost = seconds_text(plan.estimate.core_seconds)
         size = size_text(plan.estimate.bytes_to_write)

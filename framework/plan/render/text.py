@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Final, assert_never
 
+from framework.plan.catalogs.target import target_text
 from framework.plan.definition import Adopted, Case, Plan
 from framework.plan.load import LoadPlan
 from framework.plan.observation import SourceDrift
@@ -127,8 +128,7 @@ def _stages(plan: Plan) -> Iterator[Line]:
     for number, stage in enumerate(shown, start=1):
         yield _stage_line(f"{number} {stage_words(stage)}", stage_text(stage))
     if plan.catalog is not None:
-        name = f"{plan.catalog.database}.{plan.catalog.table}"
-        yield _stage_line("then", f"registered as {name} in {plan.catalog.place}")
+        yield _stage_line("then", target_text(plan.catalog))
     if plan.taken.files:
         cost = seconds_text(plan.estimate.core_seconds)
         yield _stage_line("cost", f"~{cost}, an estimate from footers and sampled rows")

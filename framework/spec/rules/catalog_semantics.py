@@ -26,6 +26,7 @@ class CatalogSemantics(Lookup):
         kind = self._at("catalog", "type")
         if kind not in set(CatalogKind):
             return
+        self._check_database()
         if kind == CatalogKind.HIVE and not self._has("catalog.uri"):
             suggestion = "uri: thrift://metastore:9083"
             message = "a Hive Metastore needs its address"
@@ -35,3 +36,18 @@ class CatalogSemantics(Lookup):
                 if self._has(f"catalog.{name}"):
                     message = f"`{name}` belongs to `type: {other}`"
                     self._note("catalog-field", f"catalog.{name}", message)
+
+    def _check_database(self) -> None:
+        """Warn of another database than the table's own."""
+        name, database = self._at("table", "name"), self._at("catalog", "database")
+        if not isinstance(name, str) or not isinstance(database, str) or "." not in name:
+            return
+        own = name.partition(".")[0]
+        if own.lower() != database.lower():
+            self.findings.warn(
+                "spec/catalog-database",
+                self.positions.span("catalog.database"),
+                f"Apache Hudi cannot write by name to a table of `{own}` in another database",
+                key_path="catalog.database",
+                suggestion=own,
+            )

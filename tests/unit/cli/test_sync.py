@@ -102,6 +102,8 @@ def test_plan_shows_where_the_table_is_registered(
     assert "registered as shop.orders in hive thrift://127.0.0.1:9" in capsys.readouterr().out
     assert main(["plan", spec, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["catalog"]["table"] == "orders"
+    assert main(["plan", spec, "--format", "markdown"]) == 0
+    assert "**then** registered as shop.orders" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("section", [None, {**DEAD, "enabled": False}])
@@ -129,7 +131,8 @@ def test_missing_client_is_named_with_its_extra(
     """The run itself needs neither."""
     for name in ("glue", "hive"):
         monkeypatch.delitem(sys.modules, f"framework.engine.catalogs.{name}", raising=False)
-    monkeypatch.setitem(sys.modules, package, None)
+    for name in (package, "pymetastore.hive_metastore"):
+        monkeypatch.setitem(sys.modules, name, None)
     assert main(["sync", spec_of(shop, section)]) == 1
     said = capsys.readouterr().err
     assert "catalog/extra-missing" in said

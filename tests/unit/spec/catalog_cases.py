@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.spec.fault_cases import BOOTSTRAP, Case
 
-__all__ = ["CATALOG_CASES"]
+__all__ = ["CATALOG_CASES", "CATALOG_WARNINGS"]
 
 _URI = "uri: thrift://host:9083"
 
@@ -31,4 +31,8 @@ CATALOG_CASES = [
     _case("catalog-field", f"type: hive, {_URI}, region: ➜eu-central-1"),
     _case("catalog-field", "type: glue, uri: ➜thrift://host:9083"),
     _case("unknown-field", f"type: hive, {_URI}, ➜password: x"),
+]
+
+CATALOG_WARNINGS = [
+    _case("catalog-database", f"type: hive, {_URI}, database: ➜lake", "nyc"),
 ]

@@ -14,7 +14,7 @@ import pytest
 
 from framework.errors import Finding, SpecError
 from framework.spec.loader import load_spec
-from tests.unit.spec.catalog_cases import CATALOG_CASES
+from tests.unit.spec.catalog_cases import CATALOG_CASES, CATALOG_WARNINGS
 from tests.unit.spec.fault_cases import CASES, MARK, PROJECT, WARNINGS, WHOLE, Case
 from tests.unit.spec.load_cases import LOAD_CASES, LOAD_WARNINGS
 from tests.unit.spec.maintenance_cases import MAINTENANCE_CASES
@@ -22,7 +22,7 @@ from tests.unit.spec.quality_cases import QUALITY_CASES, QUALITY_WARNINGS
 
 Write = Callable[..., Path]
 FAULTS = [*CASES, *CATALOG_CASES, *LOAD_CASES, *MAINTENANCE_CASES, *QUALITY_CASES]
-DOUBTS = [*WARNINGS, *LOAD_WARNINGS, *QUALITY_WARNINGS]
+DOUBTS = [*WARNINGS, *CATALOG_WARNINGS, *LOAD_WARNINGS, *QUALITY_WARNINGS]
 
 
 def names(cases: list[Case]) -> list[str]:

@@ -241,11 +241,11 @@ def test_run_registers_after_its_commit_and_reports_it(tmp_path: Path) -> None:
     shop, opening = Shop(tmp_path, COW, adopts=True), Opened(MemoryCatalog())
     first = run_with(shop, opening, tmp_path / "scratch")
     assert first.catalog is not None
-    assert first.catalog["last_commit"] == first.instant == "00000000000001"
+    assert first.catalog.last_commit == first.instant == "00000000000001"
     shop.comes("a", ("a", "d3", 1))
     assert run_spec(shop.document, shop.folder).catalog is None
     idle = run_with(shop, opening, tmp_path / "scratch")
-    assert (idle.instant, idle.catalog is not None and idle.catalog["has_changes"]) == (None, True)
+    assert (idle.instant, idle.catalog is not None and idle.catalog.has_changes) == (None, True)
     assert opening.targets[0].place == "hive thrift://127.0.0.1:9083"
     assert opening.targets[0].database == "shop"
 
