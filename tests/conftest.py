@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from framework.hudi.storage.store_settings import use_settings
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -23,6 +25,13 @@ PYSPARK_WARNINGS = (
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For each driver that a test starts, in whatever process: most end before the second compiler and
 threads of a collector have paid for themselves."""
+
+
+@pytest.fixture(autouse=True)
+def stores_as_before() -> Iterator[None]:
+    """Drop the settings of object stores that a command has set for its process."""
+    yield
+    use_settings({})
 
 
 def pytest_configure(config: pytest.Config) -> None:

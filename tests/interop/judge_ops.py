@@ -226,7 +226,7 @@ def hive_sync(spark: SparkSession, options: Pairs) -> None:
     properties = jvm.java.util.Properties()
     for name, value in options.items():
         properties.setProperty(name, value)
-    hadoop = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # noqa: SLF001
+    hadoop = spark._jsc.hadoopConfiguration()  # noqa: SLF001
     jvm.org.apache.hudi.hive.HiveSyncTool(properties, hadoop).syncHoodieTable()
 
 

@@ -91,7 +91,7 @@ def _meeting(fault: Fault, attempt: int) -> Iterator[None]:
         """Store a file, or half of it."""
         if len(self._checksums) < fault.file:
             return store(self, path, data)
-        with self._storage.create(path) as out:
+        with self.storage.create(path) as out:
             out.write(data[: len(data) // 2])
             out.flush()
             _note(fault, f"{fault.kind}-{attempt}")

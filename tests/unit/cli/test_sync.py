@@ -13,6 +13,7 @@ import pytest
 from moto import mock_aws
 
 from framework.cli.app import main
+from framework.engine import catalogs
 from tests.support.orders import Shop
 
 GLUE = {"type": "glue", "region": "eu-central-1"}
@@ -131,6 +132,7 @@ def test_missing_client_is_named_with_its_extra(
     """The run itself needs neither."""
     for name in ("glue", "hive"):
         monkeypatch.delitem(sys.modules, f"framework.engine.catalogs.{name}", raising=False)
+        monkeypatch.delattr(catalogs, name, raising=False)
     for name in (package, "pymetastore.hive_metastore"):
         monkeypatch.setitem(sys.modules, name, None)
     assert main(["sync", spec_of(shop, section)]) == 1

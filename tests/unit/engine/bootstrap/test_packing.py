@@ -26,6 +26,7 @@ def an_inventory(folder: Path, rows: list[int]) -> InventoryHandle:
             "path": [f"{n:09}" for n in range(count)],
             "size": [1] * count,
             "mtime_ns": [1] * count,
+            "etag": [""] * count,
             "footer_length": [1] * count,
             "footer_sha256": pa.array([bytes(32)] * count, pa.binary(32)),
             "rows": rows,

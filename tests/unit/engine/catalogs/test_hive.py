@@ -34,7 +34,7 @@ class TestHiveCatalog(CatalogSuite):
 class TestHiveCatalogOfRelease4(TestHiveCatalog):
     """The suite where only `get_table_req` is left."""
 
-    without = ("get_table",)
+    without: tuple[str, ...] = ("get_table",)
 
 
 def test_first_metastore_that_answers_is_used() -> None:

@@ -55,7 +55,7 @@ def test_first_error_in_order_is_raised_and_few_items_are_begun(far: Storage) ->
             raise ValueError(number)
         return number
 
-    found = []
+    found: list[int] = []
     with pytest.raises(ValueError, match="3"):
         found.extend(overlapped(far, failing, range(10_000)))
     assert len(begun) < 200

@@ -114,7 +114,7 @@ def test_faulty_section_is_refused_where_it_stands(
 ) -> None:
     """In the spec or in the project file."""
     with pytest.raises(SpecError) as caught:
-        a_spec(tmp_path, **{place: own})
+        a_spec(tmp_path, own=own) if place == "own" else a_spec(tmp_path, project=own)
     (found,) = [each for each in caught.value.findings if each.severity == "error"]
     assert found.rule == f"spec/{rule}"
     name = "t.pipeline.yml" if place == "own" else "run-pipeline.yml"
