@@ -27,7 +27,7 @@ CATALOG_CASES = [
     _case("metastore-uri", "type: hive, uri: ➜'thrift://me:secret@host:9083'"),
     _case("metastore-uri", "type: hive, uri: ➜'thrift://host:99999'"),
     _case("catalog-name", f"type: hive, {_URI}, table: ➜my-orders", "my_orders"),
-    _case("catalog-name", f"type: hive, {_URI}, database: ➜'a.b'", "a_b"),
+    _case("catalog-name", f"type: hive, {_URI}, table: ➜'a.b'", "a_b"),
     _case("catalog-field", f"type: hive, {_URI}, region: ➜eu-central-1"),
     _case("catalog-field", "type: glue, uri: ➜thrift://host:9083"),
     _case("unknown-field", f"type: hive, {_URI}, ➜password: x"),
