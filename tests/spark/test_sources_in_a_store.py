@@ -70,8 +70,8 @@ def test_source_in_a_store_is_adopted_loaded_and_read(
                 }
             )
         )
-        command = [sys.executable, "-m", "tests.support.store_session", str(spec), scene.location]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        words = ["-m", "tests.support.store_session", str(spec), scene.location]
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     before = {id_: (v, p, key) for id_, v, p, key in found["rows"][0]}
