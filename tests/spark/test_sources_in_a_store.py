@@ -70,7 +70,7 @@ def test_source_in_a_store_is_adopted_loaded_and_read(
                 }
             )
         )
-        words = ["-m", "tests.support.store_session", str(spec), scene.location]
+        words = ["-m", "tests.support.store_session", str(spec), str(scene.location)]
         done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
