@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
@@ -65,22 +64,22 @@ def open_storage(location: str) -> Storage:
 def _hdfs_storage(location: str) -> Storage:
     """Return the storage at an HDFS location; the client is imported only here."""
     try:
-        found = import_module("framework.hudi.storage.hdfs")
+        from framework.hudi.storage.hdfs import HdfsStorage  # noqa: PLC0415  an extra's client
     except ModuleNotFoundError as error:
         raise _without_extra(error, "hdfs-native", location) from None
-    opened: Storage = found.HdfsStorage(location)
-    return opened
+    return HdfsStorage(location)
 
 
 def _object_storage(location: str) -> Storage:
     """Return the storage at an object store's location; the client is imported only here."""
     uri = parse_object_uri(location)
     try:
-        found = import_module("framework.hudi.storage.object_store")
+        from framework.hudi.storage.object_store import (  # noqa: PLC0415  an extra's client
+            ObjectStorage,
+        )
     except ModuleNotFoundError as error:
         raise _without_extra(error, "obstore", location) from None
-    opened: Storage = found.ObjectStorage(uri)
-    return opened
+    return ObjectStorage(uri)
 
 
 def _without_extra(error: ModuleNotFoundError, package: str, location: str) -> Exception:
