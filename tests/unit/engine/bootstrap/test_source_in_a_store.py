@@ -125,15 +125,17 @@ def test_hudi_options_say_how_s3a_finds_the_source_and_hold_no_credential(
     assert "testtest" not in text
 
 
-def test_plan_costs_a_bounded_number_of_requests(
+def test_bootstrap_costs_a_bounded_number_of_requests(
     server: S3Server, bucket: str, tmp_path: Path
 ) -> None:
-    """One for each footer, one listing of each folder, and three samples, in three turns."""
+    """The plan: each footer, each folder, three samples in three turns; the run: two a file."""
     with proxied(server) as proxy:
         scene = in_store(server, bucket, tmp_path, endpoint=proxy.settings.endpoint or "")
         prepared = plan(scene)
         assert proxy.requests["GET"] <= len(FILES) + 3 + 1 + 3 * 3
-        assert prepared.plan.has_changes
+        proxy.forget()
+        execute(prepared)
+        assert proxy.requests == {"GET": len(FILES), "HEAD": len(FILES)}
 
 
 def test_nothing_on_disk_holds_a_credential(server: S3Server, bucket: str, tmp_path: Path) -> None:
