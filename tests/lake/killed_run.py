@@ -82,7 +82,8 @@ class Killed:
 
     def _until_done(self, before: Rows, after: Rows) -> None:
         """Run again and again until no run was killed; the table is never in between."""
-        seconds, code = 3.0, -9
+        seconds: float = 3.0
+        code: int | None = -9
         while code == -9:
             code = self._run(self.rng.uniform(0, seconds))
             self.kills += code == -9
