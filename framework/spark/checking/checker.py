@@ -107,7 +107,8 @@ class SparkChecker:
         session = checking_session(self._spark)
         placed = input_frame(session, rows)
         with typed():
-            places = session.read.schema(_PLACE).parquet(hadoop_path(work.positions)).toDF(*_AT)
+            reader = session.read.schema(_PLACE).option("__globPaths__", "false")
+            places = reader.parquet(hadoop_path(work.positions)).toDF(*_AT)
             numbered = _numbered(placed.frame, placed, dict(work.origins))
             same = (col(_NUMBER) == col(_AT[0])) & (col(ROW) == col(_AT[1]))
             taken = numbered.join(broadcast(places), same)
