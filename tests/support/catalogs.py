@@ -105,7 +105,6 @@ def facts(name: str, partition: tuple[str, ...], kind: TableType, **changes: Any
     fields = {
         "location": f"/lake/{name}",
         "type": kind,
-        "is_bootstrapped": False,
         "schema": SCHEMA,
         "partition": partition,
         "last_commit": properties["last_commit_time_sync"],

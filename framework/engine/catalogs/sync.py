@@ -79,7 +79,6 @@ def _facts(table: Table, commits: CompletedCommits) -> TableFacts:
     return TableFacts(
         location=table.storage.location,
         type=table.properties.table_type,
-        is_bootstrapped=table.properties.bootstrap_base_path is not None,
         schema=table.schema,
         partition=tuple(each.name for each in table.partition),
         last_commit=commits.last,

@@ -1,8 +1,8 @@
 """The tables that a catalog shall hold for one Hudi table, as Apache Hudi's sync defines them.
 
 A copy-on-write table has one. A merge-on-read table has three: `_ro` reads base files only, `_rt`
-and the bare name merge log files. Of a bootstrapped merge-on-read table only `_ro` is a data source
-of Spark; Hudi registers the other two for Hive's readers alone.
+and the bare name merge log files. That is so for bootstrapped tables too: release 1.2.0 has dropped
+the exception that earlier ones made for them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class TableFacts:
     Attributes:
         location: of the table, as opened.
         type: of the table.
-        is_bootstrapped: whether the table has a bootstrap base path.
         schema: columns without meta columns; partition columns included.
         partition: names of the partition columns, in folder order.
         last_commit: requested time of the last completed commit.
@@ -56,7 +55,6 @@ class TableFacts:
 
     location: str
     type: TableType
-    is_bootstrapped: bool
     schema: pa.Schema
     partition: tuple[str, ...]
     last_commit: str
@@ -108,10 +106,10 @@ def tables_of(target: CatalogTarget, facts: TableFacts) -> tuple[RegisteredTable
             input_format=_REALTIME if each.merges_logs else _PARQUET,
             output_format=_OUTPUT,
             serde=_SERDE,
-            serde_properties=_serde_properties(each, facts, location),
+            serde_properties=_serde_properties(each, location),
             properties={
                 "EXTERNAL": "TRUE",
-                **(source if _is_data_source(each, facts) else {}),
+                **source,
                 LAST_COMMIT: facts.last_commit,
                 LAST_COMPLETION: facts.last_completion,
             },
@@ -146,17 +144,12 @@ def _columns(target: CatalogTarget, facts: TableFacts) -> dict[str, CatalogColum
     return {**meta, **found}
 
 
-def _is_data_source(variant: _Variant, facts: TableFacts) -> bool:
-    """Return whether Spark shall read the table by Hudi's data source."""
-    merges = facts.type is TableType.MERGE_ON_READ and not variant.is_read_optimized
-    return not (facts.is_bootstrapped and merges)
-
-
-def _serde_properties(variant: _Variant, facts: TableFacts, location: str) -> dict[str, str]:
-    always = {"serialization.format": "1", SERDE_PATH: location}
-    if not _is_data_source(variant, facts):
-        return always
-    return {**always, "hoodie.query.as.ro.table": str(variant.is_read_optimized).lower()}
+def _serde_properties(variant: _Variant, location: str) -> dict[str, str]:
+    return {
+        "serialization.format": "1",
+        SERDE_PATH: location,
+        "hoodie.query.as.ro.table": str(variant.is_read_optimized).lower(),
+    }
 
 
 def _data_source(facts: TableFacts) -> dict[str, str]:

@@ -149,7 +149,7 @@ def _lands_wider(shop: Shop) -> None:
 
 @pytest.mark.parametrize("adopts", [False, True])
 def test_merge_on_read_table_is_three_tables(tmp_path: Path, *, adopts: bool) -> None:
-    """Each with all partitions; of an adopted one only `_ro` is a data source."""
+    """Each with all partitions, and a data source of Spark; adopted tables too."""
     shop, catalog = Shop(tmp_path, MOR, adopts=adopts), MemoryCatalog()
     if adopts:
         shop.run()
@@ -157,7 +157,7 @@ def test_merge_on_read_table_is_three_tables(tmp_path: Path, *, adopts: bool) ->
     synced(shop, catalog)
     provider = "spark.sql.sources.provider"
     sources = {name: provider in table.properties for (_, name), table in catalog.tables.items()}
-    assert sources == {"orders_ro": True, "orders_rt": not adopts, "orders": not adopts}
+    assert sources == dict.fromkeys(("orders_ro", "orders_rt", "orders"), True)
     for name in sources:
         assert days(catalog, name) == {"d1", "d2"}
 

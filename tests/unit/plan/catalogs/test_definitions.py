@@ -44,25 +44,6 @@ def test_tables_equal_those_of_apache_hudi(
         assert each == expected(each.name)
 
 
-def test_bootstrapped_merge_on_read_tables_are_data_sources_only_where_read_optimized() -> None:
-    """Apache Hudi turns the data source off for the two that merge logs."""
-    optimized, *merging = tables_of(
-        a_target("mor"), facts("mor", ("region",), MOR, is_bootstrapped=True)
-    )
-    assert optimized == expected("mor_ro")
-    for each in merging:
-        assert set(each.serde_properties) == {"serialization.format", "path"}
-        assert set(each.properties) == {
-            *("EXTERNAL", "last_commit_time_sync", "last_commit_completion_time_sync")
-        }
-
-
-def test_bootstrapped_copy_on_write_tables_are_data_sources() -> None:
-    """As if there were no bootstrap."""
-    (found,) = tables_of(a_target("plain"), facts("plain", (), COW, is_bootstrapped=True))
-    assert found == expected("plain")
-
-
 def test_support_timestamp_changes_hive_types_alone() -> None:
     """Spark's schema has timestamps either way."""
     table = facts("plain", (), COW)
