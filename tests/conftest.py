@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from framework.hudi.storage.store_settings import use_settings
+from framework.hudi.storage.store_settings import STORAGE_VARIABLE, use_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,8 +30,11 @@ threads of a collector have paid for themselves."""
 @pytest.fixture(autouse=True)
 def stores_as_before() -> Iterator[None]:
     """Drop the settings of object stores that a command has set for its process."""
+    before = os.environ.get(STORAGE_VARIABLE)
     yield
     use_settings({})
+    os.environ.pop(STORAGE_VARIABLE, None)
+    os.environ.update({} if before is None else {STORAGE_VARIABLE: before})
 
 
 def pytest_configure(config: pytest.Config) -> None:
