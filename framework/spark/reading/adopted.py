@@ -28,7 +28,7 @@ from pyspark.sql.functions import broadcast, col
 from framework.engine.reading.slice_rows import drifted
 from framework.engine.reading.table import Table
 from framework.engine.reading.verified_files import opened
-from framework.errors import CorruptFileError, FrameworkError, Where
+from framework.errors import CorruptFileError, FrameworkError, StorageError, Where
 from framework.hudi.bootstrap.source_schema import SchemaCache
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.keygen.rule import KeyRule
@@ -323,7 +323,7 @@ def _footer(fault: _Fault, path: str) -> pq.FileMetaData:
     try:
         with opened(path) as source:
             return pq.read_metadata(source)
-    except UNREADABLE as error:
+    except (StorageError, *UNREADABLE) as error:
         raise fault(path, f"it cannot be read: {error}") from error
 
 
