@@ -8,6 +8,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 
 from framework.engine.reading.slice_rows import drifted
+from framework.errors import StorageError
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.source_file import open_source
 from framework.hudi.codecs.parquet_seal import UNREADABLE, SealedFooter, naming_bad_chunks
@@ -81,7 +82,7 @@ def _rows(source: str, *, every_page: bool) -> Iterator[int]:
         ):
             for batch in file.iter_batches():
                 yield batch.num_rows
-    except UNREADABLE as error:
+    except (StorageError, *UNREADABLE) as error:
         raise drifted(source, f"it cannot be read: {error}") from error
 
 

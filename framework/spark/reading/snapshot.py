@@ -22,7 +22,7 @@ from framework.engine.reading.table import Table, open_table
 from framework.engine.reading.verified_files import opened, verify_base_file, verify_source
 from framework.engine.reading.views import checked
 from framework.engine.tasks import Tasks, decode, encode
-from framework.errors import CorruptFileError, PlanError, Where
+from framework.errors import CorruptFileError, PlanError, StorageError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.commit.fenced import WrappedStorage
@@ -375,7 +375,7 @@ def check_seals(descriptor: str) -> str:
         try:
             with opened(path) as source:
                 verify_base_file(source, every_page=check.every_page)
-        except UNREADABLE as error:
+        except (StorageError, *UNREADABLE) as error:
             raise CorruptFileError(
                 "file/not-readable",
                 f"the file cannot be read: {error}",
