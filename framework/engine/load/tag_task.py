@@ -222,10 +222,8 @@ class _Tagger:
 
 def _looked_up(keys: SliceKeys, incoming: IncomingKeys) -> tuple[KeyMatches, int]:
     """Return the matches with a slice's records, and how many match only deleted base rows."""
-    positions, rows = incoming.matches(keys.base)
+    positions, rows = incoming.matches(keys.stored)
     stays = ~np.isin(positions, keys.deleted)
-    kept = positions[stays] - np.searchsorted(keys.deleted, positions[stays])
-    fresh, fresh_rows = incoming.matches(keys.fresh)
-    fresh = fresh + len(keys.base) - keys.deleted.size
-    matches = np.concatenate([kept, fresh]), np.concatenate([rows[stays], fresh_rows])
-    return matches, int(positions.size - kept.size)
+    kept = positions[stays]
+    moved = kept - np.searchsorted(keys.deleted, kept)
+    return (moved, rows[stays]), int(positions.size - kept.size)

@@ -126,22 +126,20 @@ class SliceFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceKeys:
-    """The record keys of a slice: of base rows that are not deleted, then of logs alone.
+    """The record keys of a slice, and those of base rows that are deleted.
 
     Attributes:
-        base: of all rows of the base file.
-        deleted: positions of those that log files delete, ascending.
-        fresh: of the records that only log files hold.
+        stored: of all rows of the base file, then of the records that only log files hold.
+        deleted: positions of base rows that log files delete, ascending.
     """
 
-    base: pa.ChunkedArray
+    stored: pa.ChunkedArray
     deleted: np.ndarray
-    fresh: pa.ChunkedArray
 
     @property
     def rows(self) -> int:
         """The number of records of the slice."""
-        return len(self.base) - self.deleted.size + len(self.fresh)
+        return len(self.stored) - self.deleted.size
 
 
 def slice_rows(
@@ -257,7 +255,7 @@ def slice_columns(table: SliceTable, found: SliceFiles, names: Iterable[str]) ->
 
 
 def slice_keys(table: SliceTable, found: SliceFiles) -> SliceKeys:
-    """Return the record keys of a slice, in the row order of `slice_rows`.
+    """Return the record keys of a slice; those that stay have the row order of `slice_rows`.
 
     Reads the same columns as `slice_columns` of the key, but neither merges nor copies base rows.
 
@@ -270,7 +268,8 @@ def slice_keys(table: SliceTable, found: SliceFiles) -> SliceKeys:
     base = _base_rows(storage, found, stored, encoded=False)
     changes = read_changes(storage, found.logs, stored, table.timeline.is_completed)
     deleted, fresh = remaining(base, changes, MergeRule(ordering=table.ordering))
-    return SliceKeys(base=base[key], deleted=deleted, fresh=fresh)
+    stored_keys = pa.chunked_array([*base[key].chunks, *fresh.chunks], pa.string())
+    return SliceKeys(stored=stored_keys, deleted=deleted)
 
 
 def stored_schema(table: SliceTable) -> pa.Schema:

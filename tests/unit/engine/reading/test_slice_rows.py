@@ -84,8 +84,8 @@ def test_slice_keys_of_a_table_by_apache_hudi_are_those_of_its_rows(name: str) -
     for slice_table, found, values in read_slices(open_golden(name).location):
         wanted = slice_rows(slice_table, found, values)[KEY].to_pylist()
         keys = slice_keys(slice_table, found)
-        kept = [k for at, k in enumerate(keys.base.to_pylist()) if at not in keys.deleted.tolist()]
-        assert [*kept, *keys.fresh.to_pylist()] == wanted
+        stored, deleted = keys.stored.to_pylist(), keys.deleted.tolist()
+        assert [key for at, key in enumerate(stored) if at not in deleted] == wanted
         assert keys.rows == len(wanted)
         assert slice_columns(slice_table, found, [KEY])[KEY].to_pylist() == wanted
 
