@@ -19,9 +19,9 @@ from framework.engine.audit.subject import Checker, InputRows, QuarantineWork
 from framework.engine.quarantine.record import with_places
 from framework.engine.tasks import decode, encode
 from framework.errors import AuditFailedError, CorruptFileError, Where
-from framework.hudi.commit.placement import read_bytes
+from framework.hudi.commit.created import create_whole, read_bytes
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Move, Storage, uploads_of
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join, name_of, parent_of
 from framework.plan.quality.model import Check, Quality
 from framework.vocabulary import OnFail
@@ -299,12 +299,7 @@ def _quarantine(
 
 def _write(storage: Storage, path: str, found: Screened) -> None:
     """Write the result; the name never belongs to a partial file."""
-    moves = uploads_of(storage) is None
-    made = f"{path}.new" if moves else path
-    with storage.create(made) as out:
-        out.write(encode(found).encode())
-    if moves:
-        storage.move([Move(source=made, target=path)])
+    create_whole(storage, path, f"{path}.new", encode(found).encode())
 
 
 def _read(storage: Storage, path: str) -> Screened:

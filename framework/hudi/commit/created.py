@@ -8,9 +8,9 @@ from typing import BinaryIO, cast
 
 from framework.errors import CommitConflictError, StorageError, Where
 from framework.hudi.storage.checksum import Crc32cOutput, file_crc32c
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Move, Storage, uploads_of
 
-__all__ = ["create_bytes", "created_same", "name_taken", "read_bytes"]
+__all__ = ["create_bytes", "create_whole", "created_same", "name_taken", "read_bytes"]
 
 
 def create_bytes(storage: Storage, path: str, data: bytes) -> None:
@@ -42,6 +42,25 @@ def created_same(storage: Storage, path: str) -> Iterator[BinaryIO]:
         same_size = entry is not None and entry.size == checked.size
         if not same_size or file_crc32c(storage, path) != checked.crc32c:
             raise name_taken(storage, path) from error
+
+
+def create_whole(storage: Storage, path: str, temporary: str, data: bytes) -> None:
+    """Create a file whole and exclusively; where files move, under a temporary name first.
+
+    Raises:
+        StorageError: among others `storage/exists`; no temporary file is left by a refused name.
+    """
+    if uploads_of(storage) is not None:
+        temporary = path
+    with storage.create(temporary) as out:
+        out.write(data)
+    if temporary == path:
+        return
+    try:
+        storage.move([Move(source=temporary, target=path)])
+    except StorageError:
+        storage.delete(temporary)
+        raise
 
 
 def read_bytes(storage: Storage, path: str) -> bytes:

@@ -23,8 +23,9 @@ from typing import Any, Final
 from uuid import uuid4
 
 from framework.errors import FrameworkError, LeaseHeldError, StorageError, Where
+from framework.hudi.commit.created import create_whole
 from framework.hudi.commit.staging import Staging
-from framework.hudi.storage.port import Entry, Move, Storage, uploads_of
+from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, LEASE, PROPERTIES, join
 from framework.hudi.timeline.clock import Clock
 
@@ -292,7 +293,7 @@ def _write(storage: Storage, lease: Lease) -> bool:
     temporary = join(Staging(write_id=lease.owner.write_id).root, f"lease-{uuid4().hex}")
     for attempt in range(_ATTEMPTS):
         try:
-            _create_file(storage, lease.path, temporary, json.dumps(fields).encode())
+            create_whole(storage, lease.path, temporary, json.dumps(fields).encode())
         except StorageError as error:
             storage.delete(temporary)
             if error.condition == "storage/exists":
@@ -303,15 +304,6 @@ def _write(storage: Storage, lease: Lease) -> bool:
         else:
             return True
     return False
-
-
-def _create_file(storage: Storage, path: str, temporary: str, data: bytes) -> None:
-    """Create a file whole, exclusively."""
-    moves = uploads_of(storage) is None
-    with storage.create(temporary if moves else path) as out:
-        out.write(data)
-    if moves:
-        storage.move([Move(source=temporary, target=path)])
 
 
 def _tidy(storage: Storage, lease: Lease) -> None:

@@ -16,10 +16,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.errors import CorruptFileError, StorageError, Where
+from framework.errors import CorruptFileError, Where
+from framework.hudi.commit.created import create_whole
 from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.checksum import Crc32cOutput, file_crc32c
-from framework.hudi.storage.port import Move, Storage, uploads_of
+from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 
 __all__ = [
@@ -238,21 +239,9 @@ class Journal:
         """
         number = self._next_number()
         target = join(self._staging.journal, f"{number:0{_DIGITS}}.json")
-        moves = uploads_of(self._storage) is None
-        made = self._staging.new_publish() if moves else target
-        with self._storage.create(made) as out:
-            out.write(json.dumps(record).encode())
-        if moves:
-            self._name(made, target)
+        data = json.dumps(record).encode()
+        create_whole(self._storage, target, self._staging.new_publish(), data)
         self._next = number + 1
-
-    def _name(self, temporary: str, target: str) -> None:
-        """Move a record to its name."""
-        try:
-            self._storage.move([Move(source=temporary, target=target)])
-        except StorageError:
-            self._storage.delete(temporary)
-            raise
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield all records in order; costs one listing and one read each.
