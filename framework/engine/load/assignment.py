@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["GroupShare", "Sizing", "SliceFacts", "assign", "count_rows", "pieces"]
+__all__ = ["MOST_ROWS", "GroupShare", "Sizing", "SliceFacts", "assign", "count_rows", "pieces"]
 
-_MOST_ROWS: Final = 1 << 22
+MOST_ROWS: Final = 1 << 22
 """Rows of a file, whatever their size: a task holds a file's bytes, keys' hashes and key filter."""
 
 Stretch = tuple[int, int, int]
@@ -140,7 +140,7 @@ def _of_partition(
     for each in takers:
         if rows.count:
             room = int((sizing.target_bytes - each.bytes) / row_bytes)
-            room = min(room, _MOST_ROWS - (each.rows or 0))
+            room = min(room, MOST_ROWS - (each.rows or 0))
             taken[each.number] = rows.take(room)
     for each in slices:
         inserts = taken.get(each.number, ())
@@ -149,7 +149,7 @@ def _of_partition(
             yield GroupShare(
                 partition_path=path, slice=each.number, inserts=inserts, appends=appends
             )
-    files = math.ceil(max(rows.count * row_bytes / sizing.target_bytes, rows.count / _MOST_ROWS))
+    files = math.ceil(max(rows.count * row_bytes / sizing.target_bytes, rows.count / MOST_ROWS))
     for left in range(files, 0, -1):
         share = rows.take(math.ceil(rows.count / left))
         yield GroupShare(partition_path=path, slice=None, inserts=share)

@@ -11,12 +11,13 @@ from framework.engine.audit.gate import LoadPlace, audit_load
 from framework.engine.audit.subject import WrittenRows
 from framework.engine.load.begin import load_plan
 from framework.engine.load.job import AuditedLoad, Opened, WrittenLoad
+from framework.engine.load.tag import key_rows
 from framework.engine.reading.patterns import choose_partitions
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import Views, latest_slices
 from framework.engine.run.inspection import inspect_rows, report_passed
 from framework.engine.run.state import RunContext, RunState
-from framework.errors import CorruptFileError, Where
+from framework.errors import AuditFailedError, CorruptFileError, Where
 from framework.hudi.table.layout import join
 from framework.plan.load import LoadPlan
 from framework.plan.stages import AuditLoad
@@ -50,7 +51,11 @@ def audit_rows(
         )
         subject = _subject(ctx, opened, written, replaced, stage)
         inspection = inspect_rows(run, stage.quality, intake, subject)
-        files = audit_load(ctx.tasks, written.files, place, account, inspection)
+        try:
+            files = audit_load(ctx.tasks, written.files, place, account, inspection)
+        except AuditFailedError as error:
+            _name_input_rows(ctx, written, error)
+            raise
         report.summary = _summary(account)
         report_passed(run, intake, files, inspection)
     return AuditedLoad(
@@ -60,6 +65,16 @@ def audit_rows(
         replaced=replaced,
         plans=written.plans,
     )
+
+
+def _name_input_rows(ctx: RunContext, written: WrittenLoad, error: AuditFailedError) -> None:
+    """Raise the error for keys that occur twice in an input, whose rows it names.
+
+    That of the written files names rows that nobody can look at.
+    """
+    source = written.uncompared
+    if error.condition == "audit/duplicate-keys" and source is not None:
+        key_rows(ctx.tasks, source.job, source.files)
 
 
 def replaced_groups(

@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import partition_mix
+from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import FILE, KEY, PATH, ROW, Part, incoming_schema
+from framework.engine.load.key_input import FILE, PATH, ROW, Part, incoming_schema
 from framework.engine.tasks import decode, encode
 from framework.hudi.codecs.hash_sort import distinct, sort_hashes
 from framework.hudi.codecs.murmur import key_hashes

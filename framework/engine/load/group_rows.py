@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.load.key_input import KEY
+from framework.engine.load.input_rows import KEY
 from framework.hudi.bootstrap.key_pass import BloomChoice
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.bloom import BloomBuilder
@@ -36,6 +36,7 @@ __all__ = [
     "combined",
     "footers_of",
     "held_schema",
+    "whole",
     "written_rows",
 ]
 
@@ -311,25 +312,25 @@ def taken_places(base: int, changes: Changes, wins: np.ndarray) -> np.ndarray:
 def column_of(old: pa.Table | None, new: pa.Table, name: str, taken: np.ndarray) -> pa.Array:
     """Return one column of the new file; dictionary-encoded texts stay so."""
     if old is None:
-        return _whole(new[name])
+        return whole(new[name])
     before, after = old[name], new[name]
     if pa.types.is_dictionary(before.type):
         after = after.dictionary_encode()
     elif pa.types.is_dictionary(after.type):
         after = after.cast(before.type)
-    return _whole(pa.chunked_array([*before.chunks, *after.chunks], before.type)).take(
+    return whole(pa.chunked_array([*before.chunks, *after.chunks], before.type)).take(
         pa.array(taken)
     )
 
 
 def _decoded(column: pa.ChunkedArray) -> Any:
     """Return a column as one array of its values, dictionary-encoded or not."""
-    whole = _whole(column)
-    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+    found = whole(column)
+    return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
 
-def _whole(column: pa.ChunkedArray) -> Any:
-    """Return a column as one array."""
+def whole(column: pa.ChunkedArray) -> Any:
+    """Return a column as one array; dictionary-encoded texts stay so."""
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
     if not column.num_chunks:
@@ -342,7 +343,7 @@ def commit_times(old: pa.Table | None, instant: str, taken: np.ndarray) -> pa.Di
     if old is None:
         return base_file.constant(instant, len(taken))
     base = old.num_rows
-    encoded = _whole(old[MetaField.COMMIT_TIME].dictionary_encode())
+    encoded = whole(old[MetaField.COMMIT_TIME].dictionary_encode())
     texts = pa.concat_arrays([encoded.dictionary, pa.array([instant], pa.string())])
     codes = np.full(len(taken), len(texts) - 1, np.int32)
     kept = taken < base

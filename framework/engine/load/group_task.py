@@ -29,8 +29,8 @@ from framework.engine.load.group_rows import (
     combined,
 )
 from framework.engine.load.hits import HITS_SCHEMA, SliceHits, read_inserts
+from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import KEY
 from framework.engine.load.old_chunks import SourceBytes
 from framework.engine.load.patch import patched
 from framework.engine.reading.slice_rows import SliceFiles, slice_rows

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.load.dedup import Bucket, bucket_rows, read_batches, taken_rows
-from framework.engine.load.key_input import KEY, Part
+from framework.engine.load.input_rows import KEY
+from framework.engine.load.key_input import Part
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.filegroup.base_file import KeyFooter
 from framework.hudi.storage.port import Storage

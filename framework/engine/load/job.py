@@ -167,6 +167,7 @@ class WrittenLoad:
         account: the outcome of the rows.
         overwritten: partitions with rows of the input; None without input.
         plans: paths of the pending compactions that its log files depend on.
+        uncompared: the input, if no row of it was compared with the others.
     """
 
     files: WrittenFiles
@@ -175,6 +176,7 @@ class WrittenLoad:
     account: Account
     overwritten: frozenset[str] | None = None
     plans: tuple[str, ...] = ()
+    uncompared: Pinned | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

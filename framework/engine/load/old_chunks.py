@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from framework.engine.load.key_input import KEY
+from framework.engine.load.input_rows import KEY
 from framework.hudi.filegroup import base_file
 from framework.hudi.filegroup.base_file import KeyFooter, key_footer
 from framework.hudi.filegroup.column_chunks import Chunk, ChunkFile, adopted_chunk, has_values_of

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.load import group_rows
+from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import KEY
 from framework.engine.load.old_chunks import OldChunks, SourceBytes
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup import base_file

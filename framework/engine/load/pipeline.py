@@ -5,6 +5,7 @@ from __future__ import annotations
 from framework.engine.load.audit import audit_rows
 from framework.engine.load.begin import begin_load
 from framework.engine.load.commit import commit_load
+from framework.engine.load.new_files import new_rows, write_new_rows
 from framework.engine.load.read_input import read_input
 from framework.engine.load.screen_input import screen_deletion, screen_input
 from framework.engine.load.tag import tag_rows
@@ -33,7 +34,11 @@ def run_load(ctx: RunContext, stages: LoadStages) -> Committed:
         else:
             pinned = read_input(run, opened, stages.rows.read)
             screened = screen_input(run, opened, pinned, stages.screen)
-            compared = tag_rows(run, opened, screened, stages.rows.tag)
-            written = write_rows(run, screened, compared, stages.rows.write)
+            straight = new_rows(run, opened, screened, stages.rows.write)
+            if straight is not None:
+                written = write_new_rows(run, screened, straight, stages.rows)
+            else:
+                compared = tag_rows(run, opened, screened, stages.rows.tag)
+                written = write_rows(run, screened, compared, stages.rows.write)
         audited = audit_rows(run, opened, written, stages.audit)
         return commit_load(run, opened, audited, stages.commit)

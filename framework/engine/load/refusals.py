@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from framework.engine.load.dedup import Bucket
+from framework.engine.load.input_rows import NullKeys
 from framework.engine.load.job import InputFile, LoadJob
-from framework.engine.load.key_input import NullKeys
 from framework.errors import AuditFailedError, Where
 
 __all__ = ["TakenKey", "refuse_duplicates", "refuse_nulls", "refuse_taken"]

@@ -18,8 +18,9 @@ from framework.engine.load.hits import (
     classify_task,
     hit_batches,
 )
+from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob, Opened, Pinned
-from framework.engine.load.key_input import KEY, IncomingTask, KeyedRows, Part, incoming_task
+from framework.engine.load.key_input import IncomingTask, KeyedRows, Part, incoming_task
 from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
 from framework.engine.load.tag_task import TaggedSlice, TaggedSlices, TagTask, tag_task
 from framework.engine.reading.table import Table

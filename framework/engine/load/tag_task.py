@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from framework.engine.load.dedup import Bucket, taken_rows
 from framework.engine.load.hits import HITS_SCHEMA, SliceHits, hits_writer
 from framework.engine.load.incoming_keys import IncomingKeys, KeyMatches, incoming_keys
+from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import KEY
 from framework.engine.reading.slice_rows import SliceFiles, SliceKeys, slice_columns, slice_keys
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.tasks import decode, encode

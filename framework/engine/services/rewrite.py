@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from framework.engine.load.group_rows import KEPT_META, Changes, NewFile, base_bytes, combined
-from framework.engine.load.key_input import KEY
+from framework.engine.load.input_rows import KEY
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_rows
 from framework.engine.run.durable_files import FileStore
 from framework.engine.tasks import Tasks, decode, encode, shared

@@ -1,8 +1,9 @@
 """Statuses of written files in segments, and the driver's journal of the segments it received.
 
-A segment is an Arrow IPC stream of `SEGMENT_SCHEMA`, sorted by `number`, with the statuses of one
-task. The driver holds one `SegmentRef` per task, however many files, and streams the rows when
-needed. A journal record appears whole or not at all, and is durable before the driver continues.
+A segment is an Arrow IPC stream of `SEGMENT_SCHEMA` with the statuses of one task, sorted by
+`number`, those of one partition together. The driver holds one `SegmentRef` per task, however many
+files, and streams the rows when needed. A journal record appears whole or not at all, and is
+durable before the driver continues.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -116,6 +118,7 @@ def write_segment(
     """
     table = statuses.cast(SEGMENT_SCHEMA).sort_by("number")
     _check_numbers(table["number"], path)
+    numbers, table = table["number"], _together(table)
     with storage.create(path, durable=durable) as out:
         checked = Crc32cOutput(out)
         options = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -130,8 +133,8 @@ def write_segment(
         files=files,
         rows=pc.sum(table["rows"]).as_py() or 0,
         bytes=pc.sum(table["size"]).as_py() or 0,
-        first=table["number"][0].as_py() if files else -1,
-        last=table["number"][-1].as_py() if files else -1,
+        first=numbers[0].as_py() if files else -1,
+        last=numbers[-1].as_py() if files else -1,
     )
 
 
@@ -156,9 +159,10 @@ def read_segment(storage: Storage, segment: SegmentRef) -> Iterator[pa.RecordBat
 
 
 def merge_segments(storage: Storage, segments: Iterable[SegmentRef]) -> Iterator[pa.RecordBatch]:
-    """Yield the statuses of all segments by ascending `number`.
+    """Yield the statuses of all segments by ascending `number`, those of one partition together.
 
-    Holds segments with overlapping ranges in memory together, others one batch at a time.
+    Partitions of segments with separate ranges are not brought together. Holds segments with
+    overlapping ranges in memory together, others one batch at a time.
 
     Raises:
         CorruptFileError: `commit/duplicate-number` if two segments have the same number.
@@ -170,7 +174,16 @@ def merge_segments(storage: Storage, segments: Iterable[SegmentRef]) -> Iterator
         batches = [batch for each in cluster for batch in read_segment(storage, each)]
         table = pa.Table.from_batches(batches, SEGMENT_SCHEMA).sort_by("number")
         _check_numbers(table["number"], cluster[0].path)
-        yield from table.to_batches(max_chunksize=_BATCH_ROWS)
+        yield from _together(table).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _together(statuses: pa.Table) -> pa.Table:
+    """Return statuses with those of each partition together, partitions in order of their first."""
+    paths: Any = pc.dictionary_encode(statuses["partition_path"].combine_chunks())
+    codes = paths.indices.to_numpy()
+    if (codes[:-1] <= codes[1:]).all():
+        return statuses
+    return statuses.take(pa.array(np.argsort(codes, kind="stable")))
 
 
 def _clusters(segments: Iterable[SegmentRef]) -> Iterator[Sequence[SegmentRef]]:

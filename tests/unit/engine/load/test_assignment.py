@@ -149,7 +149,7 @@ def test_pieces_have_all_rows_in_order_and_equal_sizes(
 
 def test_narrow_rows_are_split_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file has at most so many rows, also one that takes more."""
-    monkeypatch.setattr(assignment, "_MOST_ROWS", 10)
+    monkeypatch.setattr(assignment, "MOST_ROWS", 10)
     sizing = Sizing(target_bytes=1 << 20, small_bytes=1 << 19, row_bytes=1.0, appends=False)
     held = SliceFacts(
         number=0,

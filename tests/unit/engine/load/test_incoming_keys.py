@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from framework.engine.load import incoming_keys as module
 from framework.engine.load.dedup import Bucket
 from framework.engine.load.incoming_keys import incoming_keys
-from framework.engine.load.key_input import KEY, Part
+from framework.engine.load.input_rows import KEY
+from framework.engine.load.key_input import Part
 from framework.hudi.filegroup.base_file import KeyFooter
 from framework.hudi.storage.memory import MemoryStorage
 

@@ -23,12 +23,13 @@ def test_loads_in_any_order_leave_what_a_dictionary_holds(
     _play(tmp_path_factory, setting, sequences=5)
 
 
+@pytest.mark.parametrize("sequences", [15, pytest.param(45, marks=pytest.mark.full)])
 @pytest.mark.parametrize("setting", every_setting(), ids=str)
 def test_many_loads_in_any_order_leave_what_a_dictionary_holds(
-    tmp_path_factory: pytest.TempPathFactory, setting: Setting
+    tmp_path_factory: pytest.TempPathFactory, setting: Setting, sequences: int
 ) -> None:
-    """The same for more than five hundred sequences."""
-    _play(tmp_path_factory, setting, sequences=45)
+    """The same for more than five hundred sequences, of which CI plays a third."""
+    _play(tmp_path_factory, setting, sequences)
 
 
 def _play(factory: pytest.TempPathFactory, setting: Setting, sequences: int) -> None:

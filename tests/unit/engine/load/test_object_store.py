@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from framework.engine.load.group_task import group_task
+from framework.engine.load.new_files_task import new_files_task
 from framework.engine.runner import run
 from framework.engine.services.service_run import service_run
 from framework.engine.tasks import InProcessTasks
@@ -113,7 +114,7 @@ class Twice(InProcessTasks):
 
     def run(self, work: Callable[[str], str], descriptors: Any) -> Iterator[str]:
         """Yield the statuses of the second attempts."""
-        if work is group_task:
+        if work in {group_task, new_files_task}:
             for descriptor in descriptors:
                 work(descriptor)
                 self.repeated += 1

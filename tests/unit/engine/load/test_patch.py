@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from framework.engine.load import patch as patch_module
 from framework.engine.load.group_rows import Changes, NewFile, base_bytes, combined
+from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import LoadJob
-from framework.engine.load.key_input import KEY
 from framework.engine.load.patch import Patched, patched
 from framework.engine.reading.slice_rows import SliceTable
 from framework.hudi.bootstrap.key_pass import BloomChoice

@@ -248,7 +248,13 @@ def promised(plan: CleanPlan, timeline: Timeline, savepoints: set[str]) -> list[
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(40), pytest.param(range(40, 300), marks=pytest.mark.long)], ids=["few", "many"]
+    "seeds",
+    [
+        range(40),
+        pytest.param(range(40, 120), marks=pytest.mark.long),
+        pytest.param(range(120, 300), marks=pytest.mark.full),
+    ],
+    ids=["few", "more", "many"],
 )
 def test_plans_from_the_timeline_equal_plans_from_a_listing(seeds: range) -> None:
     """Over random lives with pending writes, compactions, rollbacks, restores and savepoints."""

@@ -24,7 +24,8 @@ KEPT = (
     *("fsck", "maintain by default", "maintain shortly", "drop"),
 )
 QUICK = 3
-LONG = 120
+LONG = 60
+FULL = 240
 SHARDS = 20
 
 
@@ -81,7 +82,7 @@ def test_services_in_thousands_of_orders_leave_the_rows_that_a_dictionary_holds(
 ) -> None:
     """Longer lives as well."""
     lives = Lives(folder=tmp_path, length=14 + shard)
-    live_all(lives, range(1000 * (shard + 1), 1000 * (shard + 1) + 2 * LONG))
+    live_all(lives, range(1000 * (shard + 1), 1000 * (shard + 1) + FULL))
 
 
 def live_all(lives: Lives, seeds: range) -> None:

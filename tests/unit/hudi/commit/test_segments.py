@@ -49,6 +49,22 @@ def test_segment_written_unsorted_reads_back_by_number(storage: MemoryStorage) -
     assert (segment.rows, segment.bytes) == (4 + 5 + 6, sum(batch["size"].to_pylist()))
 
 
+def test_segments_whose_partitions_alternate_are_merged_a_partition_at_a_time(
+    storage: MemoryStorage,
+) -> None:
+    """Partitions come in the order of their first file, each with its files by number."""
+    segments = []
+    for numbers in ([4, 0, 2], [5, 1, 3]):
+        rows = [a_status(number, partition=f"p={(number // 2) % 2}") for number in numbers]
+        table = pa.Table.from_pylist(rows, schema=SEGMENT_SCHEMA)
+        segments.append(write_segment(storage, f"s/{uuid4().hex}", table))
+    (alone,) = read_segment(storage, segments[0])
+    assert alone["number"].to_pylist() == [0, 4, 2]
+    assert (segments[0].first, segments[0].last) == (0, 4)
+    (merged,) = merge_segments(storage, segments)
+    assert merged["number"].to_pylist() == [0, 1, 4, 5, 2, 3]
+
+
 def test_segment_without_files_reads_back_empty(storage: MemoryStorage) -> None:
     """A task may have had nothing to report."""
     segment = a_segment(storage, [])

@@ -31,7 +31,7 @@ SERVICES = (
 )
 SMALL_BYTES = 1_500
 KV_BYTES = 1 << 18
-LONG = 30
+LONG = 12
 
 
 def in_memory(_: Path) -> Callable[[], GroupStore]:

@@ -18,8 +18,11 @@ pytestmark = pytest.mark.long
 
 PLAYS = 10_000
 SHARDS = 20
+SAMPLED = 6
+"""Shards that run in CI."""
 QUICK_PLAYS = 200
-STORE_PLAYS = 400
+STORE_PLAYS = 150
+MANY_STORE_PLAYS = 400
 QUICK_STORE_PLAYS = 20
 SMALL_BYTES = 1_500
 KV_BYTES = 1 << 18
@@ -79,7 +82,10 @@ def test_view_that_follows_a_table_answers_as_a_listing_does() -> None:
     play_all(Lab(), range(QUICK_PLAYS))
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize(
+    "shard",
+    [*range(SAMPLED), *(pytest.param(n, marks=pytest.mark.full) for n in range(SAMPLED, SHARDS))],
+)
 def test_view_that_follows_many_tables_answers_as_a_listing_does(shard: int) -> None:
     """After each of very many random lives, to questions of every kind."""
     size = PLAYS // SHARDS
@@ -97,11 +103,14 @@ def test_view_over_any_store_that_is_opened_again_answers_as_a_listing_does(
     assert lab.reopened > 0
 
 
+@pytest.mark.parametrize(
+    "plays", [STORE_PLAYS, pytest.param(MANY_STORE_PLAYS, marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_views_over_any_store_that_are_opened_again_answer_as_a_listing_does(
-    kind: Callable[[Path], Lab], tmp_path: Path
+    kind: Callable[[Path], Lab], tmp_path: Path, plays: int
 ) -> None:
     """After each of very many random lives."""
     lab = kind(tmp_path)
-    play_all(lab, range(STORE_PLAYS))
-    assert lab.reopened > STORE_PLAYS / 5
+    play_all(lab, range(plays))
+    assert lab.reopened > plays / 5
