@@ -28,11 +28,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.crash]
 
 PROGRAM = Path(__file__).with_name("gate_run.py")
 QUICK = {
-    ("metadata_only", "gathered"),
     ("metadata_only", "named"),
     ("upsert", "finding"),
-    ("upsert", "named"),
-    ("upsert", "published"),
 }
 AIMS = list(product(("metadata_only", "upsert"), POINTS))
 CHECKS = (

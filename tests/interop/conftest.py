@@ -17,10 +17,12 @@ from tests.interop.judge import JUDGE_ENVIRONMENT, ROOT, Judge, judge_jar
 from tests.interop.served_table import Served
 from tests.interop.support import adopt_case
 
+_TURNS = 3
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave every second pair of case and release of tests that take turns to the full matrix.
+    """Leave two of three pairs of case and release of tests that take turns to the full matrix.
 
     Cases are counted over the tests of a module, so that tests of one case alternate too.
     """
@@ -34,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         case = f"{item.originalname}{item.callspec.id.replace(release, '')}"
         if case not in known:
             known.append(case)
-        if (known.index(case) + RELEASES.index(release)) % 2:
+        if (known.index(case) + RELEASES.index(release)) % _TURNS:
             item.add_marker(pytest.mark.full)
 
 

@@ -85,7 +85,9 @@ def test_materialize_on_spark_writes_what_one_in_process_writes(
     assert all_rows(other) == all_rows(shop) == before
 
 
-@pytest.mark.parametrize("options", [("cluster", "--by", "id"), ("materialize",)])
+@pytest.mark.parametrize(
+    "options", [("cluster", "--by", "id"), pytest.param(("materialize",), marks=pytest.mark.full)]
+)
 def test_rewriting_command_with_a_master_writes_all_rows(
     shop: Shop, options: tuple[str, ...]
 ) -> None:

@@ -45,7 +45,7 @@ def test_loads_that_lose_executors_lose_no_row_and_double_none(
 @pytest.mark.parametrize(
     "keys",
     [
-        Keys.AUTOMATIC,
+        pytest.param(Keys.AUTOMATIC, marks=pytest.mark.full),
         pytest.param(Keys.RANDOM, marks=pytest.mark.full),
         pytest.param(Keys.INCREASING, marks=pytest.mark.full),
     ],

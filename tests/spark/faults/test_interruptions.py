@@ -32,7 +32,7 @@ HANG_UP: Send = (signal.SIGHUP, Started.send)
 @pytest.mark.parametrize(
     ("how", "word"),
     [
-        pytest.param(TERM, "terminated", id="term"),
+        pytest.param(TERM, "terminated", id="term", marks=pytest.mark.full),
         pytest.param(CTRL_C, "interrupted", id="ctrl-c"),
         pytest.param(TERM_ALL, "terminated", id="term-all", marks=pytest.mark.full),
         pytest.param(HANG_UP, "hung up", id="hang-up", marks=pytest.mark.full),

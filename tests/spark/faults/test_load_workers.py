@@ -66,7 +66,9 @@ def a_lake(folder: Path, kind: TableType) -> Lake:
     return Lake(folder=folder, scope=KeyScope.TABLE, type=kind, ordering="ts")
 
 
-@pytest.mark.parametrize("kind", TableType)
+@pytest.mark.parametrize(
+    "kind", [TableType.MERGE_ON_READ, pytest.param(TableType.COPY_ON_WRITE, marks=pytest.mark.full)]
+)
 def test_attempts_that_die_unreported_leave_the_rows_of_their_second_attempts_alone(
     spark: SparkSession, tmp_path: Path, kind: TableType
 ) -> None:
