@@ -12,7 +12,15 @@ from framework.hudi.commit.intent import WRITE_ID_KEY, Intent
 from framework.hudi.commit.staging import DEAD
 from framework.hudi.filegroup.slices import BaseFileName, LogFileName, instant_of
 from framework.hudi.storage.memory_objects import MemoryObjects, MemoryObjectStorage
-from framework.hudi.table.layout import HOODIE, LAKESTRAP, PROPERTIES, TEMP, name_of, parent_of
+from framework.hudi.table.layout import (
+    HOODIE,
+    LAKESTRAP,
+    PARTITION_METADATA,
+    PROPERTIES,
+    TEMP,
+    name_of,
+    parent_of,
+)
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.timeline import Timeline, timeline_of
 
@@ -112,12 +120,19 @@ class Oracle:
             found = objects.get(path)
             if found is None or found.data != data:
                 yield f"{path} is {'lost' if found is None else 'another file'}"
+        yield from self._hidden(expected)
         for key in objects:
             made = instant_of(name_of(key)) if is_data(key) else None
             if made is None or made == BASE.instant or key in expected:
                 continue
             if timeline.is_completed(made):
                 yield f"{key} of no run is visible"
+
+    def _hidden(self, expected: Mapping[str, bytes]) -> Iterator[str]:
+        """Yield the partitions that readers do not find."""
+        for partition in sorted({parent_of(path) for path in expected}):
+            if f"{partition}/{PARTITION_METADATA}" not in self._service.objects:
+                yield f"{partition} is no partition any more"
 
     def _judge_object(self, key: str, done: set[str], files: set[str]) -> None:
         """Raise if an object is of no published run."""
@@ -127,7 +142,7 @@ class Oracle:
         is_log = LogFileName.parse(name_of(key)) is not None
         if (made is not None and made not in done) or (is_log and key not in files):
             raise Violation(f"{key} of a run that was rolled back is left over")
-        if made is None and is_data(key):
+        if made is None and is_data(key) and PROPERTIES not in self._service.objects:
             beside = (each for each in self._service.objects if parent_of(each) == parent_of(key))
             if all(each == key for each in beside):
                 raise Violation(f"{key} is alone")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from framework.engine.run.state import RunContext
 from framework.errors import NotYetBuiltError, UnsupportedTableError, Where
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import uploads_of
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.plan.stages import LoadStages
 
-__all__ = ["refuse_unbuilt"]
+__all__ = ["refuse_unbuilt", "require_fence"]
 
 
 def refuse_unbuilt(ctx: RunContext) -> None:
@@ -18,15 +18,9 @@ def refuse_unbuilt(ctx: RunContext) -> None:
         UnsupportedTableError: `storage/no-fence`.
         NotYetBuiltError: `quarantine/object-store`, `input/object-store`.
     """
+    require_fence(ctx.storage)
     table = Where(table=ctx.storage.location)
     uploads, quarantine = uploads_of(ctx.storage), ctx.plan.target.quality.quarantine
-    if uploads is not None and not uploads.are_fences:
-        raise UnsupportedTableError(
-            "storage/no-fence",
-            "this store can complete an upload that was aborted, so a late run could publish",
-            where=table,
-            remedy="Keep the table on S3, HDFS or a disk.",
-        )
     if quarantine is not None and uploads_of(open_storage(quarantine)) is not None:
         raise NotYetBuiltError(
             "quarantine/object-store",
@@ -41,6 +35,22 @@ def refuse_unbuilt(ctx: RunContext) -> None:
             " table on an object store",
             where=table,
             remedy="Load plain Parquet files, without transforms.",
+        )
+
+
+def require_fence(storage: Storage) -> None:
+    """Raise on a store without moves whose uploads do not keep a late run from publishing.
+
+    Raises:
+        UnsupportedTableError: `storage/no-fence`.
+    """
+    uploads = uploads_of(storage)
+    if uploads is not None and not uploads.are_fences:
+        raise UnsupportedTableError(
+            "storage/no-fence",
+            "this store can complete an upload that was aborted, so a late run could publish",
+            where=Where(table=storage.location),
+            remedy="Keep the table on S3, HDFS or a disk.",
         )
 
 

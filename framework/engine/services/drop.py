@@ -28,10 +28,11 @@ from framework.hudi.commit.drop import (
 )
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import HOODIE, LAKESTRAP, TABLE_VERSION
+from framework.hudi.storage.port import Storage, uploads_of
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, TABLE_VERSION, TEMP
 from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.clock import Clock, SystemClock
+from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.services.drop import DropPlan, check_drop, check_source
 
@@ -94,7 +95,8 @@ def _is_cleared(storage: Storage) -> bool:
     """
     if storage.stat(HOODIE) is None:
         return False
-    return all(each.path == LAKESTRAP for each in storage.list(HOODIE))
+    left = {LAKESTRAP} if uploads_of(storage) is None else {LAKESTRAP, TEMP}
+    return all(each.path in left for each in storage.list(HOODIE))
 
 
 def run_drop(
@@ -131,6 +133,7 @@ def run_drop(
 def _drop(run: ServiceRun, plan: DropPlan, dropping: Dropping) -> tuple[str, ...]:
     """Drop a whole table under its lease."""
     storage = run.storage
+    timeline = load_timeline(storage)
     now = observe_drop(plan.location, storage)
     if replace(now, unknown=plan.unknown) != plan:
         raise CommitConflictError(
@@ -141,7 +144,7 @@ def _drop(run: ServiceRun, plan: DropPlan, dropping: Dropping) -> tuple[str, ...
         )
     for each in dropping.quarantined:
         remove(each, plan.location)
-    begin_drop(storage, run.lease)
+    begin_drop(run.transaction(Action.REPLACECOMMIT, "DROP", b""), timeline)
     try:
         return finish_drop(storage, run.lease)
     except Exception as error:

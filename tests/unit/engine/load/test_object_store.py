@@ -13,14 +13,13 @@ import pytest
 
 from framework.engine.load.group_task import group_task
 from framework.engine.runner import run
-from framework.engine.services.service_run import service_run
 from framework.engine.tasks import InProcessTasks
 from framework.errors import NotYetBuiltError
 from framework.hudi.commit.fence import sweep_dead
 from framework.hudi.commit.lease import Owner, acquire, release
 from framework.hudi.storage.memory_objects import MemoryObjectStorage, StoredObject
 from framework.hudi.table.layout import LAKESTRAP, LEASE, TEMP
-from framework.hudi.timeline.clock import ManualClock, SystemClock
+from framework.hudi.timeline.clock import ManualClock
 from framework.plan.load import InputRequest
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.dying_objects import DyingObjects
@@ -91,19 +90,6 @@ def test_load_whose_tasks_run_twice_makes_the_same_files(
     load(lake, WriteOperation.UPSERT, [an_order(1, v="second"), an_order(9)], tasks=tasks)
     assert tasks.repeated == 2
     assert len(values(store.location)) == 6
-
-
-def test_service_on_an_object_store_is_refused_before_anything_is_written(
-    tmp_path: Path, store: MemoryObjectStorage
-) -> None:
-    """Services are not built for it, and say so."""
-    lake = Lake(folder=tmp_path, at=store.location)
-    load(lake, WriteOperation.INSERT, [an_order(1)])
-    before = dict(store.service.objects)
-    with pytest.raises(NotYetBuiltError) as caught, service_run(store, SystemClock()):
-        pass
-    assert caught.value.condition == "service/object-store"
-    assert store.service.objects == before
 
 
 class Twice(InProcessTasks):

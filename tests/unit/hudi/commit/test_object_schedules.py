@@ -140,6 +140,12 @@ def _no_listing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(object_schedules, "check_listing", _nothing)
 
 
+def _no_metadata(patch: pytest.MonkeyPatch) -> None:
+    """Metadata of a partition goes with the instant that made it, also in a table."""
+    patch.setattr(fence, "keeps_metadata", lambda _: False)
+    patch.setattr(recovery, "keeps_metadata", lambda _: False)
+
+
 def _no_token(patch: pytest.MonkeyPatch) -> None:
     """Log files of different runs may share a name."""
     patch.setattr(object_schedules, "log_token", lambda _, number, __: f"{number}-0-0")
@@ -174,6 +180,7 @@ def first_violation(scenario: Scenario) -> str | None:
         (_no_markers, LOADS),
         (_no_listing, OTHER),
         (_no_token, LOADS),
+        (_no_metadata, LOADS),
     ],
 )
 def test_defence_that_is_off_is_missed(
