@@ -27,7 +27,7 @@ from framework.hudi.commit.intent import Intent, Transaction, read_intent
 from framework.hudi.commit.lease import Lease, current_lease, require
 from framework.hudi.commit.markers import announce, marker_type, read_markers
 from framework.hudi.commit.placement import keeps_metadata, made_partition, own_logs
-from framework.hudi.commit.staging import DEAD, Staging, tombstones
+from framework.hudi.commit.staging import DEAD, Staging, staging_folders, tombstones
 from framework.hudi.filegroup.slices import instant_of
 from framework.hudi.storage.port import Entry, Storage, uploads_of
 from framework.hudi.table import layout
@@ -41,6 +41,7 @@ __all__ = [
     "awaited_instants",
     "begin_upload",
     "bury",
+    "check_no_other_run",
     "earliest_arriving",
     "fence",
     "forget_tombstones",
@@ -85,6 +86,26 @@ def abort_uploads(storage: Storage, staging: Staging) -> None:
             continue
         if uploads is not None:
             uploads.abort(said["path"], said["upload"])
+
+
+def check_no_other_run(storage: Storage, write_id: str) -> None:
+    """Raise if another run has begun and was neither ended nor fenced; one listing.
+
+    It was recovered before, unless it began and lost its lease since then. Then it may still be
+    about to complete an upload of which the timeline shows nothing.
+
+    Raises:
+        CommitConflictError: `commit/foreign-pending`.
+    """
+    for other in staging_folders(storage) if uploads_of(storage) is not None else ():
+        begun = Staging(write_id=other).begin
+        if other != write_id and storage.stat(begun) is not None:
+            raise CommitConflictError(
+                "commit/foreign-pending",
+                "another run of Lakestrap has begun, and has not ended",
+                where=Where(file=f"{storage.location}/{begun}"),
+                remedy="Nothing was changed. Run again, which rolls it back if it is dead.",
+            )
 
 
 def fence(storage: Storage, intent: Intent) -> None:

@@ -20,7 +20,7 @@ from tests.unit.engine.services.test_lives import (
     UNDONE,
 )
 
-pytestmark = pytest.mark.property
+pytestmark = [pytest.mark.property, pytest.mark.long]
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.support.object_lives import ObjectStore, an_object_store
 from tests.support.object_services import SERVICES, ServicedTable, Signature
 
 NAMES = tuple(SERVICES)
-_SAMPLE = 2
+_SAMPLE = 1
 
 
 @pytest.fixture
