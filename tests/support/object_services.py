@@ -211,6 +211,11 @@ def _compact_twice(table: ServicedTable) -> None:
     _compact(table)
 
 
+def _compact_and_clean(table: ServicedTable) -> None:
+    _compact_twice(table)
+    _clean(table)
+
+
 def _cluster(table: ServicedTable) -> None:
     plan = observe_clustering(table.location, ClusterRequest(by=("id",)))
     run_clustering(plan, _TASKS, table.store.clock)
@@ -241,7 +246,7 @@ SERVICES: Mapping[str, tuple[_Step, _Step]] = {
     "execute": (_schedule, _execute),
     "compact": (_nothing, _compact),
     "clean": (_compact_twice, _clean),
-    "archive": (lambda t: (_compact_twice(t), _clean(t)), _archive),
+    "archive": (_compact_and_clean, _archive),
     "cluster": (_nothing, _cluster),
     "materialize": (_nothing, _materialize),
     "drop": (_nothing, _drop),

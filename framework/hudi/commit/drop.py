@@ -144,7 +144,9 @@ def finish_drop(storage: Storage, lease: Lease) -> tuple[str, ...]:
     for entry in list(storage.list(layout.HOODIE)):
         if entry.path not in {layout.LAKESTRAP, *markers}:
             storage.delete(entry.path)
-    kept = {layout.LEASE, layout.write_folder(lease.owner.write_id), DROPPED, DEAD}
+    kept = {layout.LEASE, DROPPED, DEAD}
+    if uploads_of(storage) is None:  # releasing the lease deletes the folder of its run there
+        kept.add(layout.write_folder(lease.owner.write_id))
     storage.delete(*(e.path for e in storage.list(layout.LAKESTRAP) if e.path not in kept))
     if uploads_of(storage) is not None:  # the wait of a next table counts from the last deletion
         bury(storage, least_intent(_NOTHING, lease.owner.write_id))

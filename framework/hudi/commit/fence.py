@@ -133,9 +133,10 @@ def _abort_unrecorded(storage: Storage, intent: Intent) -> None:
         if error.condition != "storage/permission":
             raise
         return
-    start = layout.join(layout.HOODIE, f"{intent.requested_time}.")
+    # of its instant, or of a drop, which has none
+    starts = (layout.join(layout.HOODIE, f"{intent.requested_time}."), f"{layout.LAKESTRAP}/")
     for path, upload in found:
-        if path.startswith(start):
+        if path.startswith(starts):
             uploads.abort(path, upload)
 
 
