@@ -22,6 +22,7 @@ from framework.hudi.table.layout import (
     parent_of,
 )
 from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, timeline_of
 
 __all__ = [
@@ -61,6 +62,7 @@ class WriterRun:
         files: bytes by path.
         tasks: the statuses of the files of each task.
         result: what the run said in the end: `published`, `died`, or the class of its error.
+        undone_at: the instants of rollbacks that were begun to undo it.
     """
 
     write_id: str
@@ -69,6 +71,7 @@ class WriterRun:
     files: dict[str, bytes] = field(default_factory=dict)
     tasks: list[list[dict[str, object]]] = field(default_factory=list)
     result: str = ""
+    undone_at: list[str] = field(default_factory=list)
 
 
 class Oracle:
@@ -104,7 +107,8 @@ class Oracle:
         timeline = self._timeline()
         published = self._published(timeline)
         for run in self._runs.values():
-            _judge_result(run, is_done=run.write_id in published)
+            undone = any(timeline.find(each) for each in run.undone_at)
+            _judge_result(run, is_done=run.write_id in published, is_undone=undone)
         done = {each.requested_time for each in timeline.completed}
         files = {path for write_id in published for path in self._runs[write_id].files}
         for key in self._service.objects:
@@ -154,13 +158,16 @@ class Oracle:
     def _published(self, timeline: Timeline) -> list[str]:
         """Return the runs that have completed instants."""
         storage = plain(self._service)
-        paths = (each.path for each in timeline.completed if each.requested_time != BASE.instant)
+        loads = (each for each in timeline.completed if each.action in DATA_ACTIONS)
+        paths = (each.path for each in loads if each.requested_time != BASE.instant)
         return [read_commit_head(storage, path).extra[WRITE_ID_KEY] for path in paths]
 
 
-def _judge_result(run: WriterRun, *, is_done: bool) -> None:
+def _judge_result(run: WriterRun, *, is_done: bool, is_undone: bool) -> None:
     """Compare a run's own words with the table."""
-    if run.result == "published" and not is_done:
+    if is_done and is_undone:
+        raise Violation(f"run {run.write_id[0]} was rolled back, and it is there")
+    if run.result == "published" and not (is_done or is_undone):
         raise Violation(f"run {run.write_id[0]} published, and its instant is lost")
     if is_done and run.result not in _VAGUE:
         raise Violation(f"run {run.write_id[0]} failed ({run.result}), and it is published")
