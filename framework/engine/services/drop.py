@@ -21,18 +21,19 @@ from framework.errors import (
 from framework.hudi.commit.drop import (
     DROPPED,
     begin_drop,
+    drop_intent,
     finish_drop,
     is_half_dropped,
     is_in_both_places,
     own_folders,
 )
+from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table.layout import HOODIE, LAKESTRAP, TABLE_VERSION, TEMP
 from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.clock import Clock, SystemClock
-from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.services.drop import DropPlan, check_drop, check_source
 
@@ -144,7 +145,9 @@ def _drop(run: ServiceRun, plan: DropPlan, dropping: Dropping) -> tuple[str, ...
         )
     for each in dropping.quarantined:
         remove(each, plan.location)
-    begin_drop(run.transaction(Action.REPLACECOMMIT, "DROP", b""), timeline)
+    intent = drop_intent(run.lease.owner.write_id)
+    transaction = Transaction(storage=storage, intent=intent, lease=run.lease, clock=run.clock)
+    begin_drop(transaction, timeline)
     try:
         return finish_drop(storage, run.lease)
     except Exception as error:

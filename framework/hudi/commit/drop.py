@@ -15,7 +15,7 @@ from typing import Final
 from framework.errors import StorageError
 from framework.hudi.commit.alone import begin_alone, create_alone, require_same
 from framework.hudi.commit.fence import await_late_files, bury, earliest_arriving
-from framework.hudi.commit.intent import WRITE_ID_KEY, Transaction, least_intent
+from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction, least_intent
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.commit.staging import DEAD
@@ -33,6 +33,7 @@ __all__ = [
     "DROPPED",
     "OwnFolder",
     "begin_drop",
+    "drop_intent",
     "finish_drop",
     "is_half_dropped",
     "is_in_both_places",
@@ -149,15 +150,20 @@ def finish_drop(storage: Storage, lease: Lease) -> tuple[str, ...]:
         kept.add(layout.write_folder(lease.owner.write_id))
     storage.delete(*(e.path for e in storage.list(layout.LAKESTRAP) if e.path not in kept))
     if uploads_of(storage) is not None:  # the wait of a next table counts from the last deletion
-        bury(storage, least_intent(_NOTHING, lease.owner.write_id))
+        bury(storage, drop_intent(lease.owner.write_id))
     storage.delete(DROPPED)
     return tuple(unknown)
 
 
-_NOTHING: Final = Instant(
+_ALL: Final = Instant(
     requested_time=layout.BOOTSTRAP_INSTANT, action=Action.COMMIT, state=InstantState.COMPLETED
 )
-"""Stands for all instants of a table that is gone."""
+"""Stands for all instants of a table: no later one is as old."""
+
+
+def drop_intent(write_id: str) -> Intent:
+    """Return the intent of a run that drops a table, which has no instant of its own."""
+    return least_intent(_ALL, write_id)
 
 
 def _delete_files(storage: Storage, lease: Lease) -> list[str]:

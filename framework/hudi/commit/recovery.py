@@ -229,6 +229,7 @@ def _delete_orphans(storage: Storage, folders: Sequence[str], lease: Lease) -> N
     for folder in folders:
         intent = read_intent(storage, folder)
         if intent is not None and uploads_of(storage) is not None:
+            bury(storage, intent)  # the fence deletes the only other record of the run
             fence(storage, intent)  # it may be about to complete an upload
             timeline = load_timeline(storage)
         time = intent.requested_time if intent else None
