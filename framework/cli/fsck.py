@@ -44,7 +44,7 @@ def command(
 ) -> int:
     """Check a whole table. Exit 1 if there are findings; starts no Spark.
 
-    Changes nothing without --repair, which takes orphans, leases, staging, markers or
+    Changes nothing without --repair, which takes orphans, leases, staging, markers, uploads or
     metadata-table. With --format json each table is one line.
     """
     tables = tables_of(place, target, pairs(var, "--var"))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from framework.hudi.storage.memory_objects import MemoryObjects, StoredObject
+from framework.hudi.storage.memory_objects import (
+    MemoryObjects,
+    MemoryObjectStorage,
+    StoredObject,
+)
 from tests.support.fault_storage import Killed
 
-__all__ = ["DyingObjects"]
+__all__ = ["DyingObjects", "dies_on_objects"]
 
 
 @dataclass
@@ -73,3 +78,19 @@ class DyingObjects(MemoryObjects):
         """Abort an upload, as a step."""
         self._change()
         super().abort(upload)
+
+
+def dies_on_objects(
+    storage: MemoryObjectStorage, step: int, attempt: Callable[[MemoryObjectStorage], object]
+) -> bool:
+    """Return whether an attempt died at a change of the storage's service; revive it."""
+    service = storage.service
+    assert isinstance(service, DyingObjects)
+    service.steps, service.kill_at = 0, step
+    try:
+        attempt(storage)
+    except Killed:
+        assert service.dead
+    died = service.dead
+    service.revive()
+    return died

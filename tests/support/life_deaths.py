@@ -14,12 +14,15 @@ from framework.engine.services.service_run import service_run
 from framework.engine.services.undo import plan_rollback, run_undo
 from framework.engine.tasks import InProcessTasks
 from framework.errors import AfterCommitError
+from framework.hudi.storage.memory_objects import MemoryObjectStorage
+from framework.hudi.storage.port import Storage
 from framework.hudi.timeline.archive import archive_files
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action
 from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.services.archival import ArchivalLimits
 from framework.plan.services.clean import CleanPolicy
 from framework.plan.services.clustering import ClusterRequest
+from tests.support.dying_objects import dies_on_objects
 from tests.support.fault_storage import FaultStorage, Killed
 from tests.support.life_model import Life
 
@@ -36,22 +39,30 @@ def die_and_recover(life: Life, rng: Random) -> bool:
     if attempt is None:
         return False
     cleans = _cleans(life)
-    storage = FaultStorage(life.storage, kill_at=rng.randint(1, _MOST_STEPS))
-    try:
-        attempt(storage)
-    except (AfterCommitError, Killed):
-        assert storage.dead
+    is_dead = _dies(life.storage, rng.randint(1, _MOST_STEPS), attempt)
     life.clock.advance(_LATER_MS)
     with service_run(life.storage, life.clock):
         pass
     if _cleans(life) > cleans:
         life.bounds.append(attempt.args[0].earliest)
     _take_over(life)
-    return storage.dead
+    return is_dead
 
 
 _Attempt = partial[Any]
 """A service with its plan, which lacks only the storage."""
+
+
+def _dies(storage: Storage, step: int, attempt: _Attempt) -> bool:
+    """Return whether an attempt died at a step of its storage."""
+    if isinstance(storage, MemoryObjectStorage):
+        return dies_on_objects(storage, step, attempt)
+    mortal = FaultStorage(storage, kill_at=step)
+    try:
+        attempt(mortal)
+    except (AfterCommitError, Killed):
+        assert mortal.dead
+    return mortal.dead
 
 
 def _cleans(life: Life) -> int:

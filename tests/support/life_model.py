@@ -83,9 +83,9 @@ class Life:
     refusals: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, setting: Setting, folder: Path, at: str) -> Life:
+    def of(cls, setting: Setting, folder: Path, at: str, clock: ManualClock | None = None) -> Life:
         """Return the life of a table that is not there yet."""
-        clock = ManualClock(SystemClock().now_ms())
+        clock = clock or ManualClock(SystemClock().now_ms())
         return cls(player=Player(setting, setting.lake(folder, at), clock=clock), clock=clock)
 
     @property

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from framework.engine.tasks import Tasks
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.table.layout import BOOTSTRAP_INSTANT, parent_of
+from framework.hudi.timeline.clock import ManualClock
 from tests.support.life_deaths import die_and_recover
 from tests.support.life_follower import Sightings
 from tests.support.life_model import Life
@@ -67,6 +68,7 @@ class Lives:
     Attributes:
         folder: for inputs, and tables on disk.
         places: where tables and adopted sources are, "" for memory and the folder.
+        clock: the time of all lives; None gives each its own.
         length: actions of a life.
         watch: called after each action with the life and the action's name.
         tasks: the backend of loads.
@@ -77,6 +79,7 @@ class Lives:
 
     folder: Path
     places: str = ""
+    clock: ManualClock | None = None
     length: int = 14
     watch: Callable[[Life, str], None] = lambda _life, _name: None
     tasks: Tasks | None = None
@@ -123,7 +126,7 @@ class Lives:
         at = "" if adopts or self.tasks else f"memory://life-{uuid4().hex}"
         if self.places:
             at = f"{self.places}/{setting}-{seed}/table"
-        life = Life.of(setting, folder, at)
+        life = Life.of(setting, folder, at, self.clock)
         life.player.tasks = self.tasks
         trace = [str(setting)]
         rng = Random(seed)

@@ -12,8 +12,17 @@ from framework.hudi.commit.intent import WRITE_ID_KEY, Intent
 from framework.hudi.commit.staging import DEAD
 from framework.hudi.filegroup.slices import BaseFileName, LogFileName, instant_of
 from framework.hudi.storage.memory_objects import MemoryObjects, MemoryObjectStorage
-from framework.hudi.table.layout import HOODIE, LAKESTRAP, PROPERTIES, TEMP, name_of, parent_of
+from framework.hudi.table.layout import (
+    HOODIE,
+    LAKESTRAP,
+    PARTITION_METADATA,
+    PROPERTIES,
+    TEMP,
+    name_of,
+    parent_of,
+)
 from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.hudi.timeline.timeline import Timeline, timeline_of
 
 __all__ = [
@@ -53,6 +62,7 @@ class WriterRun:
         files: bytes by path.
         tasks: the statuses of the files of each task.
         result: what the run said in the end: `published`, `died`, or the class of its error.
+        undone_at: the instants of rollbacks that were begun to undo it.
     """
 
     write_id: str
@@ -61,6 +71,7 @@ class WriterRun:
     files: dict[str, bytes] = field(default_factory=dict)
     tasks: list[list[dict[str, object]]] = field(default_factory=list)
     result: str = ""
+    undone_at: list[str] = field(default_factory=list)
 
 
 class Oracle:
@@ -96,7 +107,8 @@ class Oracle:
         timeline = self._timeline()
         published = self._published(timeline)
         for run in self._runs.values():
-            _judge_result(run, is_done=run.write_id in published)
+            undone = any(timeline.find(each) for each in run.undone_at)
+            _judge_result(run, is_done=run.write_id in published, is_undone=undone)
         done = {each.requested_time for each in timeline.completed}
         files = {path for write_id in published for path in self._runs[write_id].files}
         for key in self._service.objects:
@@ -112,12 +124,19 @@ class Oracle:
             found = objects.get(path)
             if found is None or found.data != data:
                 yield f"{path} is {'lost' if found is None else 'another file'}"
+        yield from self._hidden(expected)
         for key in objects:
             made = instant_of(name_of(key)) if is_data(key) else None
             if made is None or made == BASE.instant or key in expected:
                 continue
             if timeline.is_completed(made):
                 yield f"{key} of no run is visible"
+
+    def _hidden(self, expected: Mapping[str, bytes]) -> Iterator[str]:
+        """Yield the partitions that readers do not find."""
+        for partition in sorted({parent_of(path) for path in expected}):
+            if f"{partition}/{PARTITION_METADATA}" not in self._service.objects:
+                yield f"{partition} is no partition any more"
 
     def _judge_object(self, key: str, done: set[str], files: set[str]) -> None:
         """Raise if an object is of no published run."""
@@ -127,7 +146,7 @@ class Oracle:
         is_log = LogFileName.parse(name_of(key)) is not None
         if (made is not None and made not in done) or (is_log and key not in files):
             raise Violation(f"{key} of a run that was rolled back is left over")
-        if made is None and is_data(key):
+        if made is None and is_data(key) and PROPERTIES not in self._service.objects:
             beside = (each for each in self._service.objects if parent_of(each) == parent_of(key))
             if all(each == key for each in beside):
                 raise Violation(f"{key} is alone")
@@ -139,13 +158,16 @@ class Oracle:
     def _published(self, timeline: Timeline) -> list[str]:
         """Return the runs that have completed instants."""
         storage = plain(self._service)
-        paths = (each.path for each in timeline.completed if each.requested_time != BASE.instant)
+        loads = (each for each in timeline.completed if each.action in DATA_ACTIONS)
+        paths = (each.path for each in loads if each.requested_time != BASE.instant)
         return [read_commit_head(storage, path).extra[WRITE_ID_KEY] for path in paths]
 
 
-def _judge_result(run: WriterRun, *, is_done: bool) -> None:
+def _judge_result(run: WriterRun, *, is_done: bool, is_undone: bool) -> None:
     """Compare a run's own words with the table."""
-    if run.result == "published" and not is_done:
+    if is_done and is_undone:
+        raise Violation(f"run {run.write_id[0]} was rolled back, and it is there")
+    if run.result == "published" and not (is_done or is_undone):
         raise Violation(f"run {run.write_id[0]} published, and its instant is lost")
     if is_done and run.result not in _VAGUE:
         raise Violation(f"run {run.write_id[0]} failed ({run.result}), and it is published")

@@ -52,6 +52,7 @@ from tests.support.object_oracle import (
     is_data,
     plain,
 )
+from tests.support.object_undoing import undo_newest
 from tests.support.transactions import TTL_MS, a_status, dead_owner
 
 __all__ = ["Outcome", "Scenario", "Violation", "run_schedule"]
@@ -64,10 +65,12 @@ class Scenario:
     Attributes:
         creates: whether each makes the table, as a bootstrap does; else they load into one.
         same: whether creating writers adopt the same source by the same spec.
+        undoes: whether another process rolls the newest load back.
     """
 
     creates: bool
     same: bool = False
+    undoes: bool = False
 
 
 @dataclass
@@ -114,6 +117,8 @@ class _Schedule:
             network.add(f"writer {run.write_id[0]}", self._writer(run))
         network.add("zombie", self._zombie(self.runs["a" * 32]))
         network.add("recovery", self._recovery("c" * 32))
+        if self.scenario.undoes:
+            network.add("undoer", self._undoer)
         network.run()
         self.oracle.judge()
         for actor in network.actors:
@@ -227,6 +232,33 @@ class _Schedule:
                     return
 
         return main
+
+    def _undoer(self, storage: Client, clock: ManualClock) -> None:
+        """Roll a load back, as soon as there is one."""
+        for write_id in ("0" * 32, "1" * 32, "2" * 32, "3" * 32):
+            storage.sleep(30_000)
+            try:
+                if self._undone(storage, clock, _patiently(storage, clock, write_id)):
+                    self.outcome.note("undone")
+                    return
+            except errors.AfterCommitError as error:
+                self.outcome.note(f"undo {error.condition}")
+                return
+            except errors.FrameworkError as error:
+                self.outcome.note(f"undo {error.condition}")
+
+    def _undone(self, storage: Client, clock: ManualClock, lease: Lease) -> bool:
+        """Recover and roll back; what failed before anything was deleted is removed."""
+        try:
+            _recover_all(storage, lease)
+            return undo_newest(storage, clock, lease, self.runs)
+        except errors.AfterCommitError:
+            raise
+        except errors.FrameworkError:
+            with contextlib.suppress(errors.FrameworkError):
+                roll_back_own(storage, lease)
+                release(storage, lease)
+            raise
 
     def _end(self) -> None:
         """Recover and sweep after all late requests; then nothing may be left."""

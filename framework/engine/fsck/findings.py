@@ -54,6 +54,9 @@ class Repair(StrEnum):
     MARKERS = "markers"
     """Markers of instants that are completed or no longer there: deleted."""
 
+    UPLOADS = "uploads"
+    """Uploads of Lakestrap that are neither completed nor aborted, on an object store: aborted."""
+
     METADATA_TABLE = "metadata-table"
     """A metadata table that does not know completed instants: deleted, as Apache Hudi does."""
 

@@ -17,15 +17,17 @@ from framework.engine.fsck.findings import Repair, TableFinding
 from framework.engine.fsck.leftovers import hoodie_sidecars, is_plan, orphan_states
 from framework.engine.fsck.listing import Listed, check_listing
 from framework.engine.fsck.table_check import opened, table_properties
+from framework.engine.fsck.uploads import abort_unfinished
 from framework.engine.reading.table_memory import read_memory
-from framework.engine.services.service_run import ServiceRun, service_run
+from framework.engine.services.service_run import ServiceRun, require_moves, service_run
 from framework.errors import CommitConflictError, UnsupportedTableError, Where
+from framework.hudi.commit.fence import awaited_instants, sweep_dead
 from framework.hudi.commit.fenced import WrappedStorage
 from framework.hudi.commit.lease import require
 from framework.hudi.commit.markers import parse_marker, read_markers
 from framework.hudi.commit.placement import log_instants
 from framework.hudi.commit.properties_update import replace_properties
-from framework.hudi.commit.staging import Staging
+from framework.hudi.commit.staging import DEAD, Staging
 from framework.hudi.commit.state_files import STATE, find_state
 from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.locations import open_storage
@@ -99,6 +101,9 @@ def repair_table(
             outcomes += _orphans(run, noted, clock)
         if Repair.MARKERS in repairs:
             outcomes += _markers(run, noted)
+        if Repair.UPLOADS in repairs:
+            aborted = abort_unfinished(noted, run.lease)
+            outcomes += [_outcome(Repair.UPLOADS, path) for path in aborted]
         if Repair.METADATA_TABLE in repairs:
             outcomes += _metadata_table(run, noted)
     return (*recovered, *_ended(noted, before), *outcomes)
@@ -120,7 +125,7 @@ def _deleted(repair: Repair, noted: NotedStorage, start: int) -> Iterator[Outcom
 def _runs(storage: Storage) -> tuple[str, ...]:
     """Return the folders of runs, and the lease files."""
     folders = (
-        e.path for e in storage.list(layout.LAKESTRAP) if e.path not in (layout.LEASE, STATE)
+        e.path for e in storage.list(layout.LAKESTRAP) if e.path not in (layout.LEASE, STATE, DEAD)
     )
     return (*folders, *(each.path for each in storage.list(layout.LEASE)))
 
@@ -213,12 +218,17 @@ def _used_states(storage: Storage) -> frozenset[str]:
 
 def _markers(run: ServiceRun, noted: NotedStorage) -> Iterator[Outcome]:
     """Delete markers that lead to no file of an unknown instant any more."""
-    timeline = load_timeline(noted)
+    start = len(noted.deleted)
+    sweep_dead(noted, run.lease)
+    yield from _deleted(Repair.MARKERS, noted, start)
+    timeline, awaited = load_timeline(noted), awaited_instants(noted)
     for folder in list(noted.list(layout.TEMP)):
         found = timeline.find(folder.name)
         if any(not each.is_completed for each in found):
             continue
         needed = "" if found else _leads_to(noted, folder)
+        if folder.name in awaited:
+            needed = "requests of its run may still arrive, and then they lead to what these made"
         if needed:
             yield _outcome(Repair.MARKERS, folder.path, needed)
             continue
@@ -280,6 +290,8 @@ def _delete_metadata_table(run: ServiceRun) -> tuple[str, ...]:
             remedy="Disable it in Apache Hudi: write once with hoodie.metadata.enable=false, or "
             "`CALL delete_metadata_table(table => 'name')` in Spark SQL.",
         )
+    if named:
+        require_moves(storage, "removal of a metadata table that the properties name")
     require(storage, run.lease)
     if named:
         staging = Staging(write_id=run.lease.owner.write_id)

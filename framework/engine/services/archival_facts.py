@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from framework.errors import Where
 from framework.hudi.codecs.avro import read_container
+from framework.hudi.commit.fence import earliest_arriving
 from framework.hudi.commit.placement import read_bytes
 from framework.hudi.filegroup.slices import BaseFileName, LogFileName
 from framework.hudi.storage.port import Storage
@@ -33,15 +35,10 @@ def observe_facts(
         archived=_archived(storage, properties.raw, timeline),
         retained=_retained(storage, timeline),
         is_merge_on_read=properties.table_type is TableType.MERGE_ON_READ,
+        arriving=earliest_arriving(storage),
     )
     due = archivable(facts, limits)
-    return ArchivalFacts(
-        instants=facts.instants,
-        archived=facts.archived,
-        retained=facts.retained,
-        replacing=_replacing(storage, due),
-        is_merge_on_read=facts.is_merge_on_read,
-    )
+    return replace(facts, replacing=_replacing(storage, due))
 
 
 def _archived(

@@ -45,9 +45,9 @@ from framework.engine.services.slice_sources import check_sources
 from framework.engine.tasks import Tasks, decode, encode, shared
 from framework.errors import CommitConflictError, PlanError, UnsupportedTableError, Where
 from framework.hudi.commit.statuses import FileStatus, WrittenFiles, written_files
+from framework.hudi.commit.task_files import NewName, TaskFiles
 from framework.hudi.filegroup.slices import BaseFileName, FileSlice
 from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import Action
@@ -306,22 +306,25 @@ def cluster_task(descriptor: str) -> str:
     """
     task = decode(ClusterTask, descriptor)
 
-    def files(attempt: str, store: FileStore) -> Iterator[FileStatus]:
+    def files(places: TaskFiles, store: FileStore) -> Iterator[FileStatus]:
         for work in task.works:
-            yield from _written(task, work, attempt, store)
+            yield from _written(task, work, places, store)
 
-    return encode(stored_files(task.job, files))
+    outputs = (file for work in task.works for file in work.outputs)
+    names = [NewName(each.partition_path, each.name) for each in outputs]
+    return encode(stored_files(task.job, names, files))
 
 
 def _written(
-    task: ClusterTask, work: ClusterWork, attempt: str, store: FileStore
+    task: ClusterTask, work: ClusterWork, places: TaskFiles, store: FileStore
 ) -> Iterator[FileStatus]:
     """Write the rows of one group in files of about equal numbers of rows."""
     rows = pa.concat_tables(
         [rows_to_keep(task.job, work.partition_path, each, encoded=False) for each in work.files]
     )
-    places = sorted_places(rows, task.by, task.order) if task.by else np.arange(rows.num_rows)
+    ordered = sorted_places(rows, task.by, task.order) if task.by else np.arange(rows.num_rows)
     count = max(1, min(len(work.outputs), rows.num_rows))
-    for file, part in zip(work.outputs, np.array_split(places, count), strict=False):
+    for file, part in zip(work.outputs, np.array_split(ordered, count), strict=False):
         taken = rows.take(pa.array(part))
-        yield put_rows(task.job, taken, file, join(attempt, file.name), store)
+        staged = places.path(file.partition_path, file.name)
+        yield put_rows(task.job, taken, file, staged, store)

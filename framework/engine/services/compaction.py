@@ -25,11 +25,12 @@ from framework.engine.services.rewriting import (
 from framework.engine.services.service_run import ServiceRun, require_table
 from framework.engine.tasks import Tasks
 from framework.errors import CommitConflictError, PlanError, Where
+from framework.hudi.commit.alone import begin_alone, create_alone
 from framework.hudi.commit.intent import SCHEDULED_KEY, WRITE_ID_KEY
 from framework.hudi.commit.pending import PendingKind, find_pending
-from framework.hudi.commit.placement import place_bytes, read_bytes
+from framework.hudi.commit.placement import read_bytes
 from framework.hudi.commit.recovery import release_compaction
-from framework.hudi.commit.staging import Staging, staging_folders
+from framework.hudi.commit.staging import staging_folders
 from framework.hudi.commit.transaction import check_clear
 from framework.hudi.filegroup.slices import FileGroupId
 from framework.hudi.storage.locations import open_storage
@@ -263,10 +264,10 @@ def _schedule(run: ServiceRun, plan: CompactionPlan) -> Scheduled:
     write_id = run.lease.owner.write_id
     data = compaction_plan_bytes(plan.slices, {SCHEDULED_KEY: write_id})
     transaction = run.transaction(Action.COMPACTION, "COMPACT", data)
-    check_clear(transaction)
-    staging = Staging(write_id=write_id)
-    place_bytes(run.storage, staging, transaction.intent.requested.path, data, has_begun=False)
-    staging.remove(run.storage)
+    begin_alone(transaction)
+    path = transaction.intent.requested.path
+    create_alone(transaction, path, data, lambda: check_clear(transaction))
+    transaction.intent.staging.remove(run.storage)
     return Scheduled(instant=transaction.intent.requested_time, slices=len(plan.slices))
 
 

@@ -21,15 +21,17 @@ from framework.errors import (
 from framework.hudi.commit.drop import (
     DROPPED,
     begin_drop,
+    drop_intent,
     finish_drop,
     is_half_dropped,
     is_in_both_places,
     own_folders,
 )
+from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.pending import PendingKind, find_pending
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Storage
-from framework.hudi.table.layout import HOODIE, LAKESTRAP, TABLE_VERSION
+from framework.hudi.storage.port import Storage, uploads_of
+from framework.hudi.table.layout import HOODIE, LAKESTRAP, TABLE_VERSION, TEMP
 from framework.hudi.table.properties import TableProperties, read_properties
 from framework.hudi.timeline.clock import Clock, SystemClock
 from framework.hudi.timeline.timeline import load_timeline
@@ -94,7 +96,8 @@ def _is_cleared(storage: Storage) -> bool:
     """
     if storage.stat(HOODIE) is None:
         return False
-    return all(each.path == LAKESTRAP for each in storage.list(HOODIE))
+    left = {LAKESTRAP} if uploads_of(storage) is None else {LAKESTRAP, TEMP}
+    return all(each.path in left for each in storage.list(HOODIE))
 
 
 def run_drop(
@@ -131,6 +134,7 @@ def run_drop(
 def _drop(run: ServiceRun, plan: DropPlan, dropping: Dropping) -> tuple[str, ...]:
     """Drop a whole table under its lease."""
     storage = run.storage
+    timeline = load_timeline(storage)
     now = observe_drop(plan.location, storage)
     if replace(now, unknown=plan.unknown) != plan:
         raise CommitConflictError(
@@ -141,7 +145,9 @@ def _drop(run: ServiceRun, plan: DropPlan, dropping: Dropping) -> tuple[str, ...
         )
     for each in dropping.quarantined:
         remove(each, plan.location)
-    begin_drop(storage, run.lease)
+    intent = drop_intent(run.lease.owner.write_id)
+    transaction = Transaction(storage=storage, intent=intent, lease=run.lease, clock=run.clock)
+    begin_drop(transaction, timeline)
     try:
         return finish_drop(storage, run.lease)
     except Exception as error:

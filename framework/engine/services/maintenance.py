@@ -15,7 +15,6 @@ from framework.engine.services.compaction import observe_compaction, run_compact
 from framework.engine.tasks import Tasks
 from framework.errors import AfterCommitError, FrameworkError, RetryableError
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import uploads_of
 from framework.hudi.timeline.clock import Clock
 from framework.hudi.timeline.instant import DATA_ACTIONS, Action
 from framework.hudi.timeline.timeline import Timeline, load_timeline
@@ -64,13 +63,7 @@ def maintain(
         return ()
     table = _Table(location=location, tasks=tasks, clock=clock)
     found = []
-    storage = open_storage(location)
-    due = list(_due(rules, load_timeline(storage)))
-    if due and uploads_of(storage) is not None:
-        names = ", ".join(name for name, _ in due)
-        events(Note(level="warning", message=f"not built on object stores yet: {names}"))
-        return ()
-    for name, run in due:
+    for name, run in _due(rules, load_timeline(open_storage(location))):
         begun = time.monotonic()
         events(StageStarted(stage=name))
         try:

@@ -7,7 +7,7 @@ from functools import partial
 
 from framework.engine.places import canonical
 from framework.engine.reading.table_memory import relocated_to
-from framework.engine.services.service_run import require_table, service_run
+from framework.engine.services.service_run import require_moves, require_table, service_run
 from framework.engine.services.slice_sources import check_skeletons
 from framework.engine.tasks import Tasks
 from framework.errors import (
@@ -102,6 +102,7 @@ def run_relocation(
         SourceDriftError, UnsupportedTableError: as of `observe_relocation`.
     """
     storage = storage or open_storage(plan.location)
+    require_moves(storage, "relocation of a source")
     with service_run(storage, clock or SystemClock()) as run:
         now = observe_relocation(plan.location, plan.new, tasks, storage=storage)
         if now.is_done:

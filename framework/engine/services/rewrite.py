@@ -26,6 +26,7 @@ from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import FileStatus, Statuses, WrittenFiles, written_files
+from framework.hudi.commit.task_files import NewName, TaskFiles
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
@@ -151,28 +152,37 @@ def rewrite_task(descriptor: str) -> str:
     task = decode(RewriteTask, descriptor)
     job = task.job
 
-    def files(attempt: str, store: FileStore) -> Iterator[FileStatus]:
+    def files(places: TaskFiles, store: FileStore) -> Iterator[FileStatus]:
         for work in task.works:
-            yield _written(job, work, join(attempt, work.name), store)
+            staged = places.path(work.partition_path, work.name)
+            yield _written(job, work, staged, store)
 
-    return encode(stored_files(job, files))
+    names = [NewName(each.partition_path, each.name, each.previous) for each in task.works]
+    return encode(stored_files(job, names, files))
 
 
 def stored_files(
-    job: RewriteJob, files: Callable[[str, FileStore], Iterable[FileStatus]]
+    job: RewriteJob,
+    names: Iterable[NewName],
+    files: Callable[[TaskFiles, FileStore], Iterable[FileStatus]],
 ) -> SlicesWritten:
     """Return the segment of the files that `files` puts, all of them durable.
 
-    `files` gets a folder for this attempt of the task, and the store to put files into.
+    Args:
+        job: the service's.
+        names: of all files that this task may put.
+        files: gets the places of files of this attempt, and the store to put files into.
 
     Raises:
         CommitConflictError: `commit/fenced`.
     """
     storage = job.storage()
-    segment, attempt = (join(folder, uuid4().hex) for folder in (job.folder, job.attempts))
+    segment = join(job.folder, uuid4().hex)
+    places = TaskFiles(storage, job.attempts, job.instant)
     statuses = Statuses()
     with FileStore(storage) as store:
-        for status in files(attempt, store):
+        places.announce(names)
+        for status in files(places, store):
             statuses.add(status)
     table = statuses.table(store.checksums())
     return SlicesWritten(segment=write_segment(storage, f"{segment}.arrow", table))

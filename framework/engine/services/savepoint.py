@@ -11,10 +11,13 @@ from framework.engine.reading.table import open_table
 from framework.engine.reading.views import LISTED
 from framework.engine.services.service_run import ServiceRun, require_table, service_run
 from framework.errors import CommitConflictError, PlanError, Where
+from framework.hudi.commit.alone import begin_alone, create_alone, require_same
+from framework.hudi.commit.fence import bury, require_quiet
+from framework.hudi.commit.intent import Transaction, least_intent
+from framework.hudi.commit.lease import require
 from framework.hudi.commit.placement import place_bytes
-from framework.hudi.commit.staging import Staging
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table.layout import crc_sidecar, name_of
 from framework.hudi.timeline.action_metadata import savepoint_bytes
 from framework.hudi.timeline.clock import Clock, SystemClock
@@ -73,7 +76,7 @@ def create_savepoint(
                     paths += [log.path for log in each.logs]
                     names[partition] += [name_of(path) for path in paths if path not in later]
         data = savepoint_bytes(names, by=getpass.getuser(), at_ms=clock.now_ms(), comments=comment)
-        _place(run, time, data)
+        _place(run, time, data, timeline)
     return Savepoint(instant=time, files=sum(map(len, names.values())))
 
 
@@ -86,7 +89,7 @@ def delete_savepoint(location: str, instant: str, *, clock: Clock | None = None)
     """
     storage = open_storage(location)
     require_table(storage)
-    with service_run(storage, clock or SystemClock()):
+    with service_run(storage, clock or SystemClock()) as run:
         if instant not in savepoints(load_timeline(storage)):
             raise PlanError(
                 "savepoint/none",
@@ -94,9 +97,7 @@ def delete_savepoint(location: str, instant: str, *, clock: Clock | None = None)
                 where=Where(table=storage.location, instant=instant),
                 remedy="`run-pipeline savepoint ls` lists them.",
             )
-        for state in (InstantState.COMPLETED, InstantState.INFLIGHT):
-            path = _savepoint(instant, state).path
-            storage.delete(path, crc_sidecar(path))
+        _delete(run, instant)
 
 
 def _written_after(storage: Storage, timeline: Timeline, time: str) -> frozenset[str]:
@@ -130,14 +131,48 @@ def _meant(timeline: Timeline, instant: str | None, location: str) -> str:
     return time
 
 
-def _place(run: ServiceRun, time: str, data: bytes) -> None:
-    """Make the savepoint: inflight with the run's id, then completed."""
-    staging = Staging(write_id=run.lease.owner.write_id)
+def _place(run: ServiceRun, time: str, data: bytes, timeline: Timeline) -> None:
+    """Make the savepoint: inflight with the run's id, then completed.
+
+    Raises:
+        CommitConflictError: `commit/not-quiet-yet`: a savepoint of this instant was deleted a
+            moment ago; `commit/timeline-changed`: files were listed at another state.
+    """
+    transaction = _transaction(run, time)
+    require_quiet(transaction)
+    staging = transaction.intent.staging
+    begin_alone(transaction)
     inflight = json.dumps({"extraMetadata": dict(run.facts)}).encode()
-    for state, content in ((InstantState.INFLIGHT, inflight), (InstantState.COMPLETED, data)):
-        path = _savepoint(time, state).path
-        place_bytes(run.storage, staging, path, content, has_begun=False)
+    path = _savepoint(time, InstantState.INFLIGHT).path
+    place_bytes(run.storage, staging, path, inflight, has_begun=False)
+    path = _savepoint(time, InstantState.COMPLETED).path
+    create_alone(transaction, path, data, lambda: require_same(run.storage, timeline))
     staging.remove(run.storage)
+
+
+def _transaction(run: ServiceRun, time: str) -> Transaction:
+    """Return the transaction of a savepoint, whose instant is that of the data that it holds."""
+    savepoint = _savepoint(time, InstantState.INFLIGHT)
+    intent = least_intent(savepoint, run.lease.owner.write_id)
+    return Transaction(storage=run.storage, intent=intent, lease=run.lease, clock=run.clock)
+
+
+def _delete(run: ServiceRun, time: str) -> None:
+    """Delete a savepoint; on a store without moves a next one waits for late deletions."""
+    storage = run.storage
+    intent = _transaction(run, time).intent
+    paths = [
+        _savepoint(time, state).path for state in (InstantState.COMPLETED, InstantState.INFLIGHT)
+    ]
+    if uploads_of(storage) is None:
+        for path in paths:
+            storage.delete(path, crc_sidecar(path))
+        return
+    for path in paths:
+        bury(storage, intent)
+        require(storage, run.lease)
+        storage.delete(path)
+    bury(storage, intent)
 
 
 def _savepoint(time: str, state: InstantState) -> Instant:

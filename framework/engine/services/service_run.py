@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from framework.engine.run.store_limits import require_fence
 from framework.errors import NotYetBuiltError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
 from framework.hudi.commit.lease import Lease, Owner, acquire, keep, release
@@ -21,7 +22,7 @@ from framework.hudi.timeline.clock import Clock, next_instant
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
 
-__all__ = ["ServiceRun", "recover_all", "require_table", "service_run"]
+__all__ = ["ServiceRun", "recover_all", "require_moves", "require_table", "service_run"]
 
 _ROUNDS = 64
 
@@ -94,15 +95,9 @@ def service_run(storage: Storage, clock: Clock) -> Iterator[ServiceRun]:
 
     Raises:
         LeaseHeldError: another run is at work on the table.
-        NotYetBuiltError: `service/object-store`; nothing was changed.
+        UnsupportedTableError: `storage/no-fence`; nothing was changed.
     """
-    if uploads_of(storage) is not None:
-        raise NotYetBuiltError(
-            "service/object-store",
-            "table services on object stores are not built yet",
-            where=Where(table=storage.location),
-            remedy="Let Apache Hudi run the service while no run of Lakestrap is at work.",
-        )
+    require_fence(storage)
     lease = acquire(storage, Owner.here(new_write_id()), clock)
     try:
         with keep(storage, lease, clock):
@@ -110,6 +105,21 @@ def service_run(storage: Storage, clock: Clock) -> Iterator[ServiceRun]:
             yield ServiceRun(storage=storage, lease=lease, clock=clock)
     finally:
         release(storage, lease)
+
+
+def require_moves(storage: Storage, service: str) -> None:
+    """Raise where a service that is not built for object stores is asked for there.
+
+    Raises:
+        NotYetBuiltError: `service/object-store`; nothing was changed.
+    """
+    if uploads_of(storage) is not None:
+        raise NotYetBuiltError(
+            "service/object-store",
+            f"{service} is not built yet for a table on an object store",
+            where=Where(table=storage.location),
+            remedy="Let Apache Hudi do it while no run of Lakestrap is at work, if it can.",
+        )
 
 
 def recover_all(storage: Storage, lease: Lease) -> None:

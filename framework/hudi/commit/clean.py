@@ -25,7 +25,7 @@ from framework.hudi.commit.placement import place_bytes
 from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.transaction import check_unmoved
 from framework.hudi.filegroup.slices import BaseFileName
-from framework.hudi.storage.port import Move, Storage
+from framework.hudi.storage.port import Move, Storage, uploads_of
 from framework.hudi.table import layout
 from framework.hudi.table.layout import (
     ADOPTED_FILEIDS_INDEX,
@@ -116,7 +116,8 @@ def _shrink_index(storage: Storage, lease: Lease, gone: IndexFiles) -> None:
 
     Before that, the first time, the index is copied: the table's only record of the files that it
     adopted. An index of which nothing would remain stays as it is: the format
-    knows none without entries. Reads and writes the whole index.
+    knows none without entries. Reads and writes the whole index. On a store without moves it stays
+    too: a file replaced there would break the readers that have it open (ADR 0055).
 
     Args:
         storage: the table.
@@ -127,7 +128,7 @@ def _shrink_index(storage: Storage, lease: Lease, gone: IndexFiles) -> None:
         LeaseHeldError: `commit/lease-lost`.
         CorruptFileError, UnsupportedTableError: the index is damaged, or not readable here.
     """
-    index = BootstrapIndex.open(storage) if gone else None
+    index = BootstrapIndex.open(storage) if gone and uploads_of(storage) is None else None
     if index is None:
         return
     with index:

@@ -13,19 +13,27 @@ from dataclasses import dataclass
 from typing import Final
 
 from framework.errors import StorageError
+from framework.hudi.commit.alone import begin_alone, create_alone, require_same
+from framework.hudi.commit.fence import await_late_files, bury, earliest_arriving
+from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction, least_intent
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.placement import read_bytes
+from framework.hudi.commit.staging import DEAD
 from framework.hudi.filegroup.slices import instant_of
 from framework.hudi.storage.locations import open_unlinked
-from framework.hudi.storage.port import Entry, Move, Storage
+from framework.hudi.storage.port import Entry, Move, Storage, uploads_of
 from framework.hudi.table import layout
 from framework.hudi.table.folders import Folder, folders
+from framework.hudi.timeline.commit_body import read_commit_body
+from framework.hudi.timeline.commit_metadata import read_commit_head
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
 from framework.hudi.timeline.timeline import Timeline, load_timeline
 
 __all__ = [
     "DROPPED",
     "OwnFolder",
     "begin_drop",
+    "drop_intent",
     "finish_drop",
     "is_half_dropped",
     "is_in_both_places",
@@ -58,6 +66,8 @@ class OwnFolder:
 def is_half_dropped(storage: Storage) -> bool:
     """Return whether the removal of a table has begun and is not finished."""
     there = any(storage.stat(path) for path in (layout.PROPERTIES, layout.PROPERTIES_BACKUP))
+    if there and uploads_of(storage) is not None:
+        return is_in_both_places(storage)
     return not there and storage.stat(DROPPED) is not None
 
 
@@ -65,7 +75,7 @@ def is_in_both_places(storage: Storage) -> bool:
     """Return whether a removal died in the middle of its move, so that the table is still whole.
 
     A move on a file system is a link and an unlink. A table that another writer made meanwhile has
-    properties with another time.
+    properties with another time. On a store without moves the copy decides, so the table is gone.
     """
     if storage.stat(DROPPED) is None or storage.stat(layout.PROPERTIES) is None:
         return False
@@ -87,12 +97,27 @@ def own_folders(location: str, timeline: Timeline) -> Iterator[OwnFolder]:
         yield _own(storage, folder, timeline)
 
 
-def begin_drop(storage: Storage, lease: Lease) -> None:
+def begin_drop(transaction: Transaction, timeline: Timeline) -> None:
     """Take the table away from readers, by one move.
+
+    On a store without moves by a copy, which is fenced and decides, and a deletion, which anyone
+    may do from then on.
+
+    Args:
+        transaction: of the drop; nothing of it gets on the timeline.
+        timeline: of the table that is dropped.
 
     Raises:
         LeaseHeldError: the lease was lost; the table is whole.
+        CommitConflictError: `commit/fenced`, `commit/timeline-changed`; likewise.
     """
+    storage, lease = transaction.storage, transaction.lease
+    if uploads_of(storage) is not None:
+        begin_alone(transaction)
+        data = read_bytes(storage, layout.PROPERTIES)
+        create_alone(transaction, DROPPED, data, lambda: require_same(storage, timeline))
+        _delete_properties(storage)
+        return
     require(storage, lease)
     storage.delete(layout.PROPERTIES_BACKUP, layout.crc_sidecar(layout.PROPERTIES_BACKUP))
     require(storage, lease)
@@ -110,6 +135,39 @@ def finish_drop(storage: Storage, lease: Lease) -> tuple[str, ...]:
         LeaseHeldError: the lease was lost; the next run finishes.
         StorageError: a file cannot be deleted; the next run finishes.
     """
+    if uploads_of(storage) is not None:
+        _delete_properties(storage)
+        _await_late_files(storage)
+    unknown = _delete_files(storage, lease)
+    require(storage, lease)
+    # on a store without moves, late files may need the markers, see `fence`
+    markers: set[str] = set() if uploads_of(storage) is None else {layout.TEMP}
+    for entry in list(storage.list(layout.HOODIE)):
+        if entry.path not in {layout.LAKESTRAP, *markers}:
+            storage.delete(entry.path)
+    kept = {layout.LEASE, DROPPED, DEAD}
+    if uploads_of(storage) is None:  # releasing the lease deletes the folder of its run there
+        kept.add(layout.write_folder(lease.owner.write_id))
+    storage.delete(*(e.path for e in storage.list(layout.LAKESTRAP) if e.path not in kept))
+    if uploads_of(storage) is not None:  # the wait of a next table counts from the last deletion
+        bury(storage, drop_intent(lease.owner.write_id))
+    storage.delete(DROPPED)
+    return tuple(unknown)
+
+
+_ALL: Final = Instant(
+    requested_time=layout.BOOTSTRAP_INSTANT, action=Action.COMMIT, state=InstantState.COMPLETED
+)
+"""Stands for all instants of a table: no later one is as old."""
+
+
+def drop_intent(write_id: str) -> Intent:
+    """Return the intent of a run that drops a table, which has no instant of its own."""
+    return least_intent(_ALL, write_id)
+
+
+def _delete_files(storage: Storage, lease: Lease) -> list[str]:
+    """Delete data files and partition metadata; return the paths that are not the table's."""
     unknown: list[str] = []
     emptied: list[str] = []
     for folder in list(own_folders(storage.location, load_timeline(storage))):
@@ -122,14 +180,22 @@ def finish_drop(storage: Storage, lease: Lease) -> tuple[str, ...]:
             emptied.append(folder.path)
     for path in sorted(emptied, key=lambda each: -each.count("/")):
         storage.delete(path, only_empty=True)
-    require(storage, lease)
-    for entry in list(storage.list(layout.HOODIE)):
-        if entry.path != layout.LAKESTRAP:
-            storage.delete(entry.path)
-    kept = {layout.LEASE, layout.write_folder(lease.owner.write_id), DROPPED}
-    storage.delete(*(e.path for e in storage.list(layout.LAKESTRAP) if e.path not in kept))
-    storage.delete(DROPPED)
-    return tuple(unknown)
+    return unknown
+
+
+def _delete_properties(storage: Storage) -> None:
+    storage.delete(layout.PROPERTIES_BACKUP, layout.PROPERTIES)
+
+
+def _await_late_files(storage: Storage) -> None:
+    """Remember the instants for whose files requests may still arrive."""
+    earliest = earliest_arriving(storage)
+    for each in load_timeline(storage).completed if earliest else ():
+        if each.action in DATA_ACTIONS and each.requested_time >= (earliest or ""):
+            write_id = read_commit_head(storage, each.path).extra.get(WRITE_ID_KEY)
+            paths = (stat.path for stat in read_commit_body(storage, each.path).files())
+            if write_id is not None:
+                await_late_files(storage, paths, least_intent(each, write_id))
 
 
 def _own(storage: Storage, folder: Folder, timeline: Timeline) -> OwnFolder:

@@ -18,27 +18,31 @@ nothing may make an unknown instant of that age visible: `require_quiet` and arc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from framework.errors import CommitConflictError, StorageError, Where
 from framework.hudi.commit.created import create_bytes, read_bytes
 from framework.hudi.commit.intent import Intent, Transaction, read_intent
 from framework.hudi.commit.lease import Lease, current_lease, require
-from framework.hudi.commit.markers import read_markers
-from framework.hudi.commit.placement import made_partition, own_logs
-from framework.hudi.commit.staging import DEAD, Staging, tombstones
+from framework.hudi.commit.markers import announce, marker_type, read_markers
+from framework.hudi.commit.placement import keeps_metadata, made_partition, own_logs
+from framework.hudi.commit.staging import DEAD, Staging, staging_folders, tombstones
 from framework.hudi.filegroup.slices import instant_of
 from framework.hudi.storage.port import Entry, Storage, uploads_of
 from framework.hudi.table import layout
-from framework.hudi.timeline.instant import Action
+from framework.hudi.timeline.instant import Action, Instant
 from framework.hudi.timeline.timeline import load_timeline
 
 __all__ = [
     "QUIET_MS",
     "abort_uploads",
+    "await_late_files",
+    "awaited_instants",
     "begin_upload",
     "bury",
+    "check_no_other_run",
+    "earliest_arriving",
     "fence",
     "forget_tombstones",
     "quiet_in_ms",
@@ -84,6 +88,26 @@ def abort_uploads(storage: Storage, staging: Staging) -> None:
             uploads.abort(said["path"], said["upload"])
 
 
+def check_no_other_run(storage: Storage, write_id: str) -> None:
+    """Raise if another run has begun and was neither ended nor fenced; one listing.
+
+    It was recovered before, unless it began and lost its lease since then. Then it may still be
+    about to complete an upload of which the timeline shows nothing.
+
+    Raises:
+        CommitConflictError: `commit/foreign-pending`.
+    """
+    for other in staging_folders(storage) if uploads_of(storage) is not None else ():
+        begun = Staging(write_id=other).begin
+        if other != write_id and storage.stat(begun) is not None:
+            raise CommitConflictError(
+                "commit/foreign-pending",
+                "another run of Lakestrap has begun, and has not ended",
+                where=Where(file=f"{storage.location}/{begun}"),
+                remedy="Nothing was changed. Run again, which rolls it back if it is dead.",
+            )
+
+
 def fence(storage: Storage, intent: Intent) -> None:
     """Fence a run; read the timeline afterwards to learn whether it has published."""
     if uploads_of(storage) is None:
@@ -92,6 +116,28 @@ def fence(storage: Storage, intent: Intent) -> None:
     storage.delete(intent.staging.begin)
     bury(storage, intent)
     abort_uploads(storage, intent.staging)
+    _abort_unrecorded(storage, intent)
+
+
+def _abort_unrecorded(storage: Storage, intent: Intent) -> None:
+    """Abort uploads of a dead run that it had not recorded yet.
+
+    Nothing can complete them, so this only frees space. Who may not list uploads leaves them.
+    """
+    uploads = uploads_of(storage)
+    if uploads is None:
+        return
+    try:
+        found = list(uploads.unfinished())
+    except StorageError as error:
+        if error.condition != "storage/permission":
+            raise
+        return
+    # of its instant, or of a drop, which has none
+    starts = (layout.join(layout.HOODIE, f"{intent.requested_time}."), f"{layout.LAKESTRAP}/")
+    for path, upload in found:
+        if path.startswith(starts):
+            uploads.abort(path, upload)
 
 
 def bury(storage: Storage, intent: Intent) -> None:
@@ -108,6 +154,17 @@ def bury(storage: Storage, intent: Intent) -> None:
         "other runs recover this one too",
         where=Where(file=intent.staging.root),
     )
+
+
+def await_late_files(storage: Storage, paths: Iterable[str], intent: Intent) -> None:
+    """Remember a published run whose instant goes: its requests may arrive after the deletions.
+
+    As after the recovery of a dead run, a later run deletes what they made; `paths` are its files.
+    """
+    marked = [(path, marker_type(layout.name_of(path), None)) for path in sorted(paths)]
+    if marked:
+        announce(storage, intent.requested_time, marked)
+    bury(storage, intent)
 
 
 def forget_tombstones(storage: Storage, write_id: str) -> None:
@@ -166,20 +223,59 @@ def _delete_late_markers(storage: Storage, lease: Lease) -> None:
 
 
 def quiet_in_ms(transaction: Transaction) -> int:
-    """Return how long a new table has to wait for late requests of earlier runs; 0: not at all.
+    """Return how long a run has to wait for late requests of earlier runs; 0: not at all.
 
-    Files of an instant before a table's first one are visible, and so are files of its own instant,
-    which every bootstrap has. A late deletion may even meet a file of this run there.
+    A new table waits for all: files of an instant before a table's first one are visible, and so
+    are files of its own instant, which every bootstrap has. A late deletion may even meet a file of
+    this run there. So it may where a planned compaction is executed again, or the savepoint of an
+    instant is made again: these wait for runs of the same action and instant.
     """
     storage, intent = transaction.storage, transaction.intent
-    if uploads_of(storage) is None or not intent.is_new_table:
+    shares = intent.executes or intent.action is Action.SAVEPOINT
+    if uploads_of(storage) is None or not (intent.is_new_table or shares):
         return 0
     found = tombstones(storage)
+    if not intent.is_new_table:
+        found = [each for each in found if _is_same(storage, each, intent)]
     return max(0, QUIET_MS - _age_ms(storage, found)) if found else 0
 
 
+def _is_same(storage: Storage, tombstone: Entry, intent: Intent) -> bool:
+    """Return whether a tombstone is of a run of the same action and instant."""
+    return any(
+        (each.action, each.requested_time) == (intent.action, intent.requested_time)
+        for each in _intents(storage, [tombstone])
+    )
+
+
+def awaited_instants(storage: Storage) -> frozenset[str]:
+    """Return the instants of fenced runs, whose markers stay until `sweep_dead` deletes them."""
+    if uploads_of(storage) is None:
+        return frozenset()
+    return frozenset(each.requested_time for each in _intents(storage, tombstones(storage)))
+
+
+def earliest_arriving(storage: Storage) -> str | None:
+    """Return the earliest instant for which requests may still arrive; None if there is none.
+
+    That is one of a fenced run, and one whose files on the timeline are younger than `QUIET_MS` by
+    the store's clock. If such an instant were archived, a late request could make it pending again.
+    """
+    if uploads_of(storage) is None:
+        return None
+    dead, lease = tombstones(storage), current_lease(storage)
+    entries = [each for each in storage.list(layout.HOODIE) if not each.is_folder]
+    held = storage.stat(lease.path) if lease else None
+    known = [each.mtime_ns for each in (*entries, *dead, *([held] if held else []))]
+    since = max(known, default=0) - QUIET_MS * 1_000_000
+    young = (Instant.parse(each.name) for each in entries if each.mtime_ns > since)
+    times = {each.requested_time for each in young if each is not None}
+    times |= {each.requested_time for each in _intents(storage, dead)}
+    return min(times, default=None)
+
+
 def require_quiet(transaction: Transaction) -> None:
-    """Raise while late requests of earlier runs could become visible in a new table.
+    """Raise while late requests of earlier runs could meet files of this one, or become visible.
 
     Raises:
         CommitConflictError: `commit/not-quiet-yet`.
@@ -242,7 +338,9 @@ def _sweep(storage: Storage, lease: Lease, intent: Intent) -> None:
 
 
 def _sweep_metadata(storage: Storage, lease: Lease, partition: str, time: str) -> None:
-    """Delete the metadata of a partition that only the swept instant has made."""
+    """Delete the metadata of a partition that only the swept instant has made, in no table."""
+    if keeps_metadata(storage):
+        return
     entries = [each for each in storage.list(partition) if not each.is_folder]
     if any(instant_of(each.name) for each in entries):
         return

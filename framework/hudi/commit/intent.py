@@ -29,6 +29,7 @@ __all__ = [
     "WRITE_ID_KEY",
     "Intent",
     "Transaction",
+    "least_intent",
     "read_intent",
 ]
 
@@ -81,7 +82,9 @@ class Intent:
     @property
     def inflight(self) -> Instant:
         """The instant in state INFLIGHT, while files are written."""
-        return advance(self.requested, InstantState.INFLIGHT)
+        return Instant(
+            requested_time=self.requested_time, action=self.action, state=InstantState.INFLIGHT
+        )
 
     @property
     def completed(self) -> Instant:
@@ -125,6 +128,18 @@ class Transaction:
     intent: Intent
     lease: Lease
     clock: Clock
+
+
+def least_intent(instant: Instant, write_id: str) -> Intent:
+    """Return what an instant itself says of a run whose own record is missing."""
+    return Intent(
+        write_id=write_id,
+        requested_time=instant.requested_time,
+        action=instant.action,
+        operation="UNKNOWN",
+        is_new_table=False,
+        facts={},
+    )
 
 
 def read_intent(storage: Storage, folder: str, *, name: str = BEGIN_FILE) -> Intent | None:

@@ -19,11 +19,18 @@ from framework.hudi.commit.staging import Staging
 from framework.hudi.filegroup.slices import LogFileName
 from framework.hudi.storage.checksum import file_crc32c
 from framework.hudi.storage.port import Move, Storage, uploads_of
-from framework.hudi.table.layout import PARTITION_METADATA, PartitionMetadata, crc_sidecar, name_of
+from framework.hudi.table.layout import (
+    PARTITION_METADATA,
+    PROPERTIES,
+    PartitionMetadata,
+    crc_sidecar,
+    name_of,
+)
 
 __all__ = [
     "Placement",
     "is_own_log",
+    "keeps_metadata",
     "log_instants",
     "made_partition",
     "own_logs",
@@ -116,6 +123,16 @@ def made_partition(storage: Storage, path: str, time: str) -> bool:
         return PartitionMetadata.parse(text, path).commit_time == time
     except errors.CorruptFileError:
         return False
+
+
+def keeps_metadata(storage: Storage) -> bool:
+    """Return whether partition metadata outlives the instant that made it.
+
+    On a store without moves a late deletion could meet the metadata that another run has made
+    meanwhile, and a partition without it is no partition (ADR 0055). In the place of a new table
+    the next run waits.
+    """
+    return uploads_of(storage) is not None and storage.stat(PROPERTIES) is not None
 
 
 def _is_placed(storage: Storage, placement: Placement) -> bool:

@@ -10,16 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from framework.errors import CommitConflictError, UnsupportedTableError, Where
 from framework.hudi.commit.clean import finish_clean
 from framework.hudi.commit.drop import finish_drop
-from framework.hudi.commit.fence import fence, forget_tombstones
-from framework.hudi.commit.intent import PROPERTIES_KEY, WRITE_ID_KEY, Intent, read_intent
+from framework.hudi.commit.fence import bury, fence, forget_tombstones
+from framework.hudi.commit.intent import (
+    PROPERTIES_KEY,
+    WRITE_ID_KEY,
+    Intent,
+    least_intent,
+    read_intent,
+)
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.commit.pending import Pending, PendingKind, find_pending
-from framework.hudi.commit.placement import made_partition, own_logs, place_bytes
+from framework.hudi.commit.placement import (
+    keeps_metadata,
+    made_partition,
+    own_logs,
+    place_bytes,
+)
 from framework.hudi.commit.rollback import UNDOING, finish_undo
 from framework.hudi.commit.staging import Staging, dead_folders
 from framework.hudi.commit.state_files import delete_state_of
@@ -27,7 +39,7 @@ from framework.hudi.filegroup.slices import BaseFileName, instant_of
 from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table import layout
 from framework.hudi.timeline.commit_metadata import read_commit_head
-from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState
+from framework.hudi.timeline.instant import DATA_ACTIONS, Action, Instant, InstantState, advance
 from framework.hudi.timeline.timeline import load_timeline
 
 __all__ = ["release_compaction", "roll_back", "roll_back_own", "roll_forward"]
@@ -53,8 +65,7 @@ def roll_back(storage: Storage, pending: Pending, lease: Lease) -> None:
         case PendingKind.UNFINISHED:
             raise _refused("not-pending", "a completed instant is never rolled back", pending)
         case PendingKind.DEAD_RUN if pending.instant and pending.instant.action is Action.SAVEPOINT:
-            storage.delete(pending.instant.path)
-            _delete_folders(storage, pending.folders)
+            _drop_savepoint(storage, pending, pending.instant)
         case PendingKind.DEAD_RUN if pending.instant and pending.instant.action in _FINISHED:
             _finish(storage, pending, lease)
         case PendingKind.DEAD_RUN:
@@ -109,7 +120,8 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
     if pending.instant is None or pending.write_id is None:
         raise _refused("not-ours", "the instant does not name its run", pending)
     time = pending.instant.requested_time
-    fence(storage, pending.intent or _least_intent(pending.instant, pending.write_id))
+    intent = pending.intent or least_intent(pending.instant, pending.write_id)
+    fence(storage, intent)
     ours = load_timeline(storage).find(time)
     if any(each.is_completed for each in ours):
         forget_tombstones(storage, pending.write_id)
@@ -127,18 +139,8 @@ def _undo_run(storage: Storage, pending: Pending, lease: Lease) -> None:
             storage.delete(each.path, layout.crc_sidecar(each.path))
     delete_state_of(storage, pending.write_id)
     _delete_folders(storage, _left_folders(storage, pending.write_id))
-
-
-def _least_intent(instant: Instant, write_id: str) -> Intent:
-    """Return what a pending instant says of a run whose own record is missing."""
-    return Intent(
-        write_id=write_id,
-        requested_time=instant.requested_time,
-        action=instant.action,
-        operation="UNKNOWN",
-        is_new_table=False,
-        facts={},
-    )
+    if uploads_of(storage) is not None:  # the wait for late requests counts from the last one
+        bury(storage, intent)
 
 
 def _left_folders(storage: Storage, write_id: str) -> tuple[str, ...]:
@@ -185,17 +187,31 @@ _FINISHED: Final[Mapping[Action, _Finish]] = {
 
 def _finish(storage: Storage, pending: Pending, lease: Lease) -> None:
     """Finish a rollback, restore or clean, or remove it where it has changed nothing yet."""
-    if pending.instant is None or pending.write_id is None or pending.intent is None:
+    intent = pending.intent
+    if pending.instant and pending.write_id and uploads_of(storage) is not None:
+        # an earlier recovery deleted the record, to fence the run, and died before its tombstone
+        intent = intent or least_intent(pending.instant, pending.write_id)
+    if pending.instant is None or pending.write_id is None or intent is None:
         raise _refused("not-ours", "the instant does not say whose it is", pending)
-    fence(storage, pending.intent)
+    fence(storage, intent)
     mine = _left_folders(storage, pending.write_id)
     for folder in mine:
-        if _FINISHED[pending.instant.action](storage, lease, pending.intent, folder):
+        if _FINISHED[pending.instant.action](storage, lease, intent, folder):
             break
     else:
         for each in _pending_files(storage, pending.instant.requested_time):
             storage.delete(each.path)
     _delete_folders(storage, mine)
+
+
+def _drop_savepoint(storage: Storage, pending: Pending, instant: Instant) -> None:
+    """Remove a savepoint that is not completed, and can no longer be."""
+    if uploads_of(storage) is not None and pending.write_id is not None:
+        fence(storage, pending.intent or least_intent(instant, pending.write_id))
+    done = advance(instant, InstantState.COMPLETED)
+    if uploads_of(storage) is None or done not in load_timeline(storage).completed:
+        storage.delete(instant.path)
+    _delete_folders(storage, pending.folders)
 
 
 def _pending_files(storage: Storage, time: str) -> list[Instant]:
@@ -212,6 +228,10 @@ def _delete_orphans(storage: Storage, folders: Sequence[str], lease: Lease) -> N
     timeline = load_timeline(storage)
     for folder in folders:
         intent = read_intent(storage, folder)
+        if intent is not None and uploads_of(storage) is not None:
+            bury(storage, intent)  # the fence deletes the only other record of the run
+            fence(storage, intent)  # it may be about to complete an upload
+            timeline = load_timeline(storage)
         time = intent.requested_time if intent else None
         if time and not timeline.find(time) and not timeline.is_completed(time):
             compacts = intent is not None and intent.action is Action.COMPACTION
@@ -228,7 +248,7 @@ def _delete_folders(storage: Storage, folders: Sequence[str]) -> None:
             Staging(write_id=layout.name_of(folder)).remove(storage)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Sweep:
     """Deletes the files that a pending instant may have made outside timeline and staging.
 
@@ -273,7 +293,7 @@ class _Sweep:
         touched = [path for path in below if self._clean(path)]
         times = {e.path: instant_of(e.name) for e in entries if not e.is_folder}
         doomed = [path for path, time in times.items() if time == self.time and self._is_ours(path)]
-        if set(times.values()) <= {self.time, None}:
+        if not self._keeps_metadata and set(times.values()) <= {self.time, None}:
             files = (e.path for e in entries if not e.is_folder)
             doomed += [path for path in files if made_partition(self.storage, path, self.time)]
         if doomed:
@@ -283,6 +303,11 @@ class _Sweep:
         if folder and changed:
             self.storage.delete(folder, only_empty=True)
         return changed
+
+    @cached_property
+    def _keeps_metadata(self) -> bool:
+        """Whether partition metadata stays: a late deletion could meet that of another run."""
+        return keeps_metadata(self.storage)
 
     def _is_ours(self, path: str) -> bool:
         return not self.compacts or BaseFileName.parse(layout.name_of(path)) is not None

@@ -17,14 +17,16 @@ from typing import Final
 
 from framework.errors import AfterCommitError, Where
 from framework.hudi.codecs.log_format import BlockKind, HeaderKey, encode_block
-from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
+from framework.hudi.commit.fence import await_late_files, bury
+from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction, least_intent
 from framework.hudi.commit.lease import Lease, require
-from framework.hudi.commit.placement import made_partition, place_bytes
+from framework.hudi.commit.placement import keeps_metadata, made_partition, place_bytes
 from framework.hudi.commit.staging import Staging
 from framework.hudi.commit.state_files import delete_state_of
 from framework.hudi.commit.transaction import check_unmoved
-from framework.hudi.storage.port import Storage
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table import layout
+from framework.hudi.table.folders import folders
 from framework.hudi.timeline import action_metadata
 from framework.hudi.timeline.action_metadata import PlannedRollback, RolledBackPart
 from framework.hudi.timeline.commit_metadata import read_commit_head
@@ -147,6 +149,9 @@ def _undo_one(
     completed = Instant(requested_time=planned.instant, action=action, state=InstantState.COMPLETED)
     require(storage, lease)
     write_id = _write_id(storage, completed)
+    if write_id is not None and uploads_of(storage) is not None:
+        paths = (path for files in planned.files.values() for path in files)
+        await_late_files(storage, paths, least_intent(completed, write_id))
     storage.delete(completed.path, layout.crc_sidecar(completed.path))
     for partition, files in planned.files.items():
         require(storage, lease)
@@ -154,14 +159,11 @@ def _undo_one(
         _tidy(storage, partition, planned.instant)
     written = _write_commands(storage, lease, planned, time)
     if planned.instant == layout.BOOTSTRAP_INSTANT:
-        storage.delete(
-            layout.RELOCATED, layout.ADOPTED_PARTITIONS_INDEX, layout.ADOPTED_FILEIDS_INDEX
-        )
-        for path in (layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX):
-            storage.delete(path, layout.crc_sidecar(path))
+        _delete_index(storage)
     if write_id is not None:
         delete_state_of(storage, write_id)
-    storage.delete(layout.temp_folder(planned.instant))
+    if uploads_of(storage) is None:  # else late files may need the markers, see `fence`
+        storage.delete(layout.temp_folder(planned.instant))
     for path in _pending_paths(storage, planned.instant):
         storage.delete(path, layout.crc_sidecar(path))
     found = {path: RolledBackPart(deleted=files) for path, files in planned.files.items()}
@@ -169,6 +171,12 @@ def _undo_one(
         deleted = found.get(partition, RolledBackPart()).deleted
         found[partition] = replace(part, deleted=deleted)
     return found
+
+
+def _delete_index(storage: Storage) -> None:
+    storage.delete(layout.RELOCATED, layout.ADOPTED_PARTITIONS_INDEX, layout.ADOPTED_FILEIDS_INDEX)
+    for path in (layout.BOOTSTRAP_PARTITIONS_INDEX, layout.BOOTSTRAP_FILEIDS_INDEX):
+        storage.delete(path, layout.crc_sidecar(path))
 
 
 def _write_commands(
@@ -230,14 +238,29 @@ def _drop(storage: Storage, lease: Lease, intent: Intent) -> None:
     for path in (layout.PROPERTIES, layout.PROPERTIES_BACKUP):
         storage.delete(path, layout.crc_sidecar(path))
     mine = {intent.requested.path, intent.inflight.path}
-    others = [
-        e.path for e in storage.list(layout.HOODIE) if e.path not in {*mine, layout.LAKESTRAP}
-    ]
-    storage.delete(*others, *sorted(mine))
+    kept = {*mine, layout.LAKESTRAP}
+    if uploads_of(storage) is not None:
+        kept.add(layout.TEMP)
+        _delete_metadata(storage)
+    others = [e.path for e in storage.list(layout.HOODIE) if e.path not in kept]
+    storage.delete(*others)
+    if uploads_of(storage) is not None:  # the wait of a next table counts from the last deletion
+        bury(storage, intent)
+    storage.delete(*sorted(mine))
+
+
+def _delete_metadata(storage: Storage) -> None:
+    """Delete the partition metadata of a table that is gone; `_tidy` kept it."""
+    for folder in folders(storage):
+        found = [e.path for e in folder.entries if e.name.startswith(layout.PARTITION_METADATA)]
+        if found:
+            storage.delete(*found)
 
 
 def _tidy(storage: Storage, partition: str, time: str) -> None:
     """Remove partition metadata that the instant made, and the folder, where no file is left."""
+    if keeps_metadata(storage):
+        return
     entries = [e for e in storage.list(partition) if e.path != layout.HOODIE]
     metadata = layout.join(partition, layout.PARTITION_METADATA)
     if {each.path for each in entries} - {metadata, layout.crc_sidecar(metadata)}:

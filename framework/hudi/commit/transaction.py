@@ -21,7 +21,12 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 
 from framework import errors
-from framework.hudi.commit.fence import abort_uploads, begin_upload, sweep_dead
+from framework.hudi.commit.fence import (
+    abort_uploads,
+    begin_upload,
+    check_no_other_run,
+    sweep_dead,
+)
 from framework.hudi.commit.intent import AUDIT_KEY, PROPERTIES_KEY, WRITE_ID_KEY, Transaction
 from framework.hudi.commit.lease import release, renew, require
 from framework.hudi.commit.links import by_partition
@@ -231,6 +236,7 @@ def begin(transaction: Transaction) -> None:
     storage, intent = transaction.storage, transaction.intent
     require(storage, transaction.lease)
     abort_uploads(storage, intent.staging)
+    check_no_other_run(storage, intent.write_id)
     check_clear(transaction)
     if intent.executes:
         _check_held(transaction, intent.pending_files()[:1])

@@ -240,6 +240,14 @@ class MemoryObjectStorage:
         """Discard an upload."""
         self._ask(Request.ABORT, self._key(path), lambda: self.service.abort(upload))
 
+    def unfinished(self) -> Iterator[tuple[str, str]]:
+        """Yield path and id of each upload below the prefix."""
+        start = self._below("")
+        found = self._ask(Request.LIST, start, lambda: list(self.service.uploads.items()))
+        for upload, (key, _) in found:
+            if key.startswith(start):
+                yield key[len(start) :], upload
+
     def _get(self, kind: Request, path: str) -> StoredObject | None:
         key = self._key(path)
         return self._ask(kind, key, lambda: self.service.get(key))

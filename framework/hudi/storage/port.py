@@ -155,6 +155,13 @@ class Uploads(Protocol):
         """Discard an upload; one that was aborted or completed is not an error."""
         ...
 
+    def unfinished(self) -> Iterator[tuple[str, str]]:
+        """Yield path and id of each upload in this storage that is neither completed nor aborted.
+
+        Costs a listing. Uploads of other programs are among them.
+        """
+        ...
+
 
 @runtime_checkable
 class _MayUpload(Protocol):

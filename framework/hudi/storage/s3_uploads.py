@@ -89,6 +89,17 @@ class S3Uploads:
             if error.condition != "storage/not-found":
                 raise
 
+    def unfinished(self) -> Iterator[tuple[str, str]]:
+        """Yield path and id of each upload below the prefix; a request for each 1,000."""
+        start = f"{self._uri.prefix}/" if self._uri.prefix else ""
+        with self._typed(""):
+            pages = self._client.get_paginator("list_multipart_uploads").paginate(
+                Bucket=self._uri.bucket, Prefix=start
+            )
+            found = [each for page in pages for each in page.get("Uploads", ())]
+        for each in found:
+            yield each["Key"].removeprefix(start), each["UploadId"]
+
     @property
     def _client(self) -> Any:
         """The client, made at the first request: it takes a second."""

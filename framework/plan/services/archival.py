@@ -10,7 +10,8 @@ before the first active one counts as completed. So one commit that must stay ke
   which the next clean begins;
 - in a merge-on-read table: from the last compaction on, or the last `DELTAS_FOR_COMPACTION`
   deltacommits, by which Apache Hudi decides when to compact;
-- a replacecommit while a file that it replaced is there: without it readers would count both.
+- a replacecommit while a file that it replaced is there: without it readers would count both;
+- on an object store, beside an instant for which requests may still arrive (ADR 0055).
 
 Cleans and rollbacks go with the commits around them, or by the same limits on their own number; the
 newest clean stays. Restores and savepoints stay, as in Apache Hudi, whose archive cannot hold them.
@@ -93,6 +94,8 @@ class ArchivalFacts:
         retained: the earliest commit that the newest clean retained; None without one.
         replacing: replacecommits of which a replaced file is still there.
         is_merge_on_read: the table's type.
+        arriving: on an object store, the earliest instant for which requests may still arrive: one
+            of the last quarter of an hour, completed or rolled back. None where there is none.
     """
 
     instants: tuple[Instant, ...]
@@ -100,6 +103,7 @@ class ArchivalFacts:
     retained: str | None = None
     replacing: frozenset[str] = frozenset()
     is_merge_on_read: bool = False
+    arriving: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +191,9 @@ def _holds(facts: ArchivalFacts, commits: Sequence[Instant]) -> Iterator[Hold]:
         yield Hold(instant=_last_before(commits, facts.retained) or facts.retained, reason=reason)
     for time in facts.replacing:
         yield Hold(instant=time, reason=f"files that {time} replaced, and that are not cleaned yet")
+    if facts.arriving is not None:
+        reason = f"requests of instant {facts.arriving}, which may still arrive"
+        yield Hold(instant=_last_before(commits, facts.arriving) or facts.arriving, reason=reason)
     yield from _compaction_hold(facts, commits)
 
 
@@ -220,8 +227,8 @@ def _others(facts: ArchivalFacts, limits: ArchivalLimits, *, before: str) -> Ite
         limits: for the number of each.
         before: the oldest commit that stays; "" if no commit goes.
     """
-    begun = (each.requested_time for each in facts.instants if not each.is_completed)
-    pending = min(begun, default=None)
+    begun = [each.requested_time for each in facts.instants if not each.is_completed]
+    pending = min([*begun, *([facts.arriving] if facts.arriving else [])], default=None)
     for action in _OTHERS:
         done = sorted(e for e in facts.instants if e.is_completed and e.action is action)
         surplus = len(done) - limits.keep_min if len(done) > limits.keep_max else 0

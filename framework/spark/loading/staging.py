@@ -17,7 +17,7 @@ from pyspark.sql.functions import count, lit
 
 from framework.errors import EngineError, PlanError, Where
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Move, Storage, exists_error, storage_error
+from framework.hudi.storage.port import Move, Storage, exists_error, storage_error, uploads_of
 from framework.hudi.table.layout import join
 from framework.plan.load import InputRequest
 from framework.spark.jobs import run_job
@@ -67,7 +67,8 @@ def name_staged_files(folder: str, *, rows: int) -> tuple[pa.Schema, tuple[Stage
     """Rename the files of a committed job, delete the rest, and return their schema and names.
 
     Files without rows are deleted too. Spark writes one for its first task anyway, which has the
-    schema.
+    schema. In a store without moves files keep the names that Spark gave them, whose order is the
+    same.
 
     Args:
         folder: full location; only one job of Spark has written into it.
@@ -88,18 +89,18 @@ def name_staged_files(folder: str, *, rows: int) -> tuple[pa.Schema, tuple[Stage
         raise _rows_differ(folder, f"{found} of {rows} rows")
     counts = [count for _, count in footers]
     kept = [(part, count) for part, count in zip(parts, counts, strict=True) if count]
-    moves = [
-        Move(source=part, target=f"part-{number:05d}.parquet")
-        for number, (part, _) in enumerate(kept)
-    ]
-    storage.move(moves)
+    names = [part for part, _ in kept]
+    if uploads_of(storage) is None:
+        names = [f"part-{number:05d}.parquet" for number in range(len(kept))]
+        pairs = zip(kept, names, strict=True)
+        storage.move([Move(source=part, target=name) for (part, _), name in pairs])
     empty = [part for part, count in zip(parts, counts, strict=True) if not count]
     # checksums of former names, and the commit marker
     others = [name for name in entries if name.startswith((".", "_"))]
     storage.delete(*empty, *others)
     files = (
-        StagedFile(path=join(folder, move.target), rows=count, size_bytes=entries[part].size)
-        for move, (part, count) in zip(moves, kept, strict=True)
+        StagedFile(path=join(folder, name), rows=count, size_bytes=entries[part].size)
+        for name, (part, count) in zip(names, kept, strict=True)
     )
     return footers[0][0], tuple(files)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,15 +13,12 @@ import pytest
 from framework.engine.load.group_task import group_task
 from framework.engine.load.new_files_task import new_files_task
 from framework.engine.runner import run
-from framework.engine.services.service_run import service_run
 from framework.engine.tasks import InProcessTasks
-from framework.errors import NotYetBuiltError
 from framework.hudi.commit.fence import sweep_dead
 from framework.hudi.commit.lease import Owner, acquire, release
 from framework.hudi.storage.memory_objects import MemoryObjectStorage, StoredObject
 from framework.hudi.table.layout import LAKESTRAP, LEASE, TEMP
-from framework.hudi.timeline.clock import ManualClock, SystemClock
-from framework.plan.load import InputRequest
+from framework.hudi.timeline.clock import ManualClock
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.dying_objects import DyingObjects
 from tests.support.fault_storage import Killed
@@ -94,19 +90,6 @@ def test_load_whose_tasks_run_twice_makes_the_same_files(
     assert len(values(store.location)) == 6
 
 
-def test_service_on_an_object_store_is_refused_before_anything_is_written(
-    tmp_path: Path, store: MemoryObjectStorage
-) -> None:
-    """Services are not built for it, and say so."""
-    lake = Lake(folder=tmp_path, at=store.location)
-    load(lake, WriteOperation.INSERT, [an_order(1)])
-    before = dict(store.service.objects)
-    with pytest.raises(NotYetBuiltError) as caught, service_run(store, SystemClock()):
-        pass
-    assert caught.value.condition == "service/object-store"
-    assert store.service.objects == before
-
-
 class Twice(InProcessTasks):
     """Runs each writing task twice, as after a lost answer, and takes the second answer."""
 
@@ -119,33 +102,6 @@ class Twice(InProcessTasks):
                 work(descriptor)
                 self.repeated += 1
         yield from super().run(work, descriptors)
-
-
-def test_quarantine_on_an_object_store_is_refused_before_anything_is_written(
-    tmp_path: Path, store: MemoryObjectStorage
-) -> None:
-    """A data set is named by a move, which the store has not."""
-    lake = Lake(folder=tmp_path, at=store.location)
-    plan = a_load_plan(lake, WriteOperation.INSERT, an_input(lake, [an_order(1)]))
-    quality = replace(plan.target.quality, quarantine=store.location)
-    refused = replace(plan, target=replace(plan.target, quality=quality))
-    with pytest.raises(NotYetBuiltError) as caught:
-        run(refused, InProcessTasks(1))
-    assert caught.value.condition == "quarantine/object-store"
-    assert store.service.objects == {}
-
-
-def test_source_that_is_staged_is_refused_before_anything_is_written(
-    tmp_path: Path, store: MemoryObjectStorage
-) -> None:
-    """Its rows would be written beside the table first."""
-    lake = Lake(folder=tmp_path, at=store.location)
-    request = InputRequest(format="csv", files=None)
-    plan = a_load_plan(lake, WriteOperation.INSERT, (), request=request)
-    with pytest.raises(NotYetBuiltError) as caught:
-        run(plan, InProcessTasks(1))
-    assert caught.value.condition == "input/object-store"
-    assert store.service.objects == {}
 
 
 @pytest.mark.full

@@ -16,7 +16,7 @@ import pytest
 
 from framework.engine.run import durable_files
 from framework.errors import StorageError
-from framework.hudi.commit import fence, links, recovery, transaction
+from framework.hudi.commit import fence, links, recovery, rollback, transaction
 from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.task_files import TaskFiles
 from framework.hudi.storage.memory_objects import MemoryObjects, StoredObject
@@ -27,8 +27,9 @@ from tests.support.object_schedules import Scenario, Violation, run_schedule
 LOADS: Final = Scenario(creates=False)
 OTHER: Final = Scenario(creates=True)
 SAME: Final = Scenario(creates=True, same=True)
-_SCENARIOS: Final = (LOADS, OTHER, SAME)
-_ALL: Final = 100_002
+UNDONE: Final = Scenario(creates=False, undoes=True)
+_SCENARIOS: Final = (LOADS, OTHER, SAME, UNDONE)
+_ALL: Final = 133_336
 _CHUNK: Final = 501
 
 
@@ -45,7 +46,8 @@ def schedules(numbers: range) -> Counter[str]:
 
 def test_schedules_of_a_sample_keep_every_promise() -> None:
     """Runs publish, fail, die and are recovered, and readers see whole runs only."""
-    seen = schedules(range(36))
+    seen = schedules(range(40))
+    assert seen["undone"] > 0
     assert seen["published"] > 10
     assert seen["recovered"] > 10
     assert seen["swept"] > 5
@@ -140,6 +142,22 @@ def _no_listing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(object_schedules, "check_listing", _nothing)
 
 
+def _no_metadata(patch: pytest.MonkeyPatch) -> None:
+    """Metadata of a partition goes with the instant that made it, also in a table."""
+    patch.setattr(fence, "keeps_metadata", lambda _: False)
+    patch.setattr(recovery, "keeps_metadata", lambda _: False)
+
+
+def _no_memory(patch: pytest.MonkeyPatch) -> None:
+    """A rollback does not write down which files may still arrive."""
+    patch.setattr(rollback, "await_late_files", _nothing)
+
+
+def _no_finish(patch: pytest.MonkeyPatch) -> None:
+    """A rollback that has begun is removed instead of finished."""
+    patch.setattr(rollback, "_folder", lambda staging: f"{staging.root}/lost")
+
+
 def _no_token(patch: pytest.MonkeyPatch) -> None:
     """Log files of different runs may share a name."""
     patch.setattr(object_schedules, "log_token", lambda _, number, __: f"{number}-0-0")
@@ -174,6 +192,9 @@ def first_violation(scenario: Scenario) -> str | None:
         (_no_markers, LOADS),
         (_no_listing, OTHER),
         (_no_token, LOADS),
+        (_no_metadata, LOADS),
+        (_no_memory, UNDONE),
+        (_no_finish, UNDONE),
     ],
 )
 def test_defence_that_is_off_is_missed(

@@ -152,3 +152,15 @@ def test_what_is_archived_already_goes_whatever_the_limits_are() -> None:
     every = frozenset((each.requested_time, each.action) for each in held)
     facts = ArchivalFacts(instants=timeline(commits=4), archived=every)
     assert [int(each.requested_time) for each in archivable(facts, LIMITS)] == [10, 20, 30]
+
+
+def test_instants_whose_requests_may_still_arrive_stay_with_the_commit_before() -> None:
+    """That commit is the start of the timeline, from which on an unknown instant does not count."""
+    facts = ArchivalFacts(instants=timeline(commits=9), arriving=f"{35:017}")
+    plan = planned(facts)
+    assert times(plan) == [10, 20]
+    assert plan.hold is not None
+    assert plan.hold.reason == f"requests of instant {35:017}, which may still arrive"
+    other = an_instant(15, Action.ROLLBACK), an_instant(36, Action.ROLLBACK)
+    facts = ArchivalFacts(instants=timeline(*other, commits=9), arriving=f"{35:017}")
+    assert times(planned(facts)) == [10, 15, 20]
