@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from framework.engine.fsck.findings import Check, Repair, Severity, TableFinding
 from framework.engine.fsck.listing import OpenedTable, sidecars
+from framework.hudi.commit.fence import awaited_instants
 from framework.hudi.commit.intent import WRITE_ID_KEY
 from framework.hudi.commit.lease import current_lease
 from framework.hudi.commit.staging import staging_folders
@@ -110,10 +111,14 @@ def _staging(table: OpenedTable) -> Iterator[TableFinding]:
 
 
 def _markers(table: OpenedTable) -> Iterator[TableFinding]:
-    """Yield marker folders of instants that are completed, or not on the timeline."""
+    """Yield marker folders of instants that are completed, or not on the timeline.
+
+    Those that a later run deletes by itself, once no request can arrive any more, are none.
+    """
+    awaited = awaited_instants(table.storage)
     for entry in table.storage.list(layout.TEMP):
         found = table.timeline.find(entry.name)
-        if any(not each.is_completed for each in found):
+        if entry.name in awaited or any(not each.is_completed for each in found):
             continue
         what = "is completed" if found else "is not on the timeline"
         yield TableFinding(

@@ -37,6 +37,7 @@ from framework.hudi.timeline.timeline import load_timeline
 __all__ = [
     "QUIET_MS",
     "abort_uploads",
+    "awaited_instants",
     "begin_upload",
     "bury",
     "fence",
@@ -176,6 +177,13 @@ def quiet_in_ms(transaction: Transaction) -> int:
         return 0
     found = tombstones(storage)
     return max(0, QUIET_MS - _age_ms(storage, found)) if found else 0
+
+
+def awaited_instants(storage: Storage) -> frozenset[str]:
+    """Return the instants of fenced runs, whose markers stay until `sweep_dead` deletes them."""
+    if uploads_of(storage) is None:
+        return frozenset()
+    return frozenset(each.requested_time for each in _intents(storage, tombstones(storage)))
 
 
 def require_quiet(transaction: Transaction) -> None:
