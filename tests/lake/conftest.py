@@ -10,10 +10,12 @@ from uuid import uuid4
 import pytest
 
 from framework.hudi.storage.store_settings import STORAGE_VARIABLE
+from tests.lake.killed_run import KILLS
 from tests.support.mini_dfs import missing_tool, start
 from tests.support.versity import Versity, missing_go, running_versity
 
 if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
     from pyspark.sql import SparkSession
 
 
@@ -68,3 +70,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     with session.open_session(master="local[2,2]", conf=conf, log_folder=folder) as opened:
         yield opened.spark
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Write how many runs were hit by kills, and how many of them in the middle of changes."""
+    if KILLS["kills"]:
+        line = "{kills} runs were hit by kills, {amid} of them amid their changes".format(**KILLS)
+        terminalreporter.write_line(line)
