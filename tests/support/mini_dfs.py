@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from tests.support.tool_cache import cached
 
 __all__ = ["MiniDfs", "missing_tool", "start"]
 
@@ -48,6 +49,8 @@ class MiniDfs:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
 
 
 def missing_tool() -> str | None:
@@ -78,18 +81,16 @@ def _ready(output: IO[str]) -> str | None:
 
 
 def _jars() -> Path:
-    """Return the folder with the jars; fetch them once into the user's cache."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    jars = home / "lakestrap" / f"minidfs-{_HADOOP}"
-    if not jars.is_dir():
-        fresh = jars.with_name(f"{jars.name}.{os.getpid()}")
-        fresh.mkdir(parents=True)
-        (fresh / "pom.xml").write_text(_pom())
-        command = ["mvn", "-q", "-B", "-f", str(fresh / "pom.xml"), _PLUGIN]
-        command.append(f"-DoutputDirectory={fresh}")
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
-        fresh.rename(jars)
-    return jars
+    """Return the folder with the jars; they are fetched once."""
+    return cached(f"minidfs-{_HADOOP}", _pom(), _fetch)
+
+
+def _fetch(folder: Path) -> None:
+    """Have Maven copy the jars into the folder."""
+    pom = folder / "pom.xml"
+    pom.write_text(_pom())
+    command = ["mvn", "-q", "-B", "-f", str(pom), _PLUGIN, f"-DoutputDirectory={folder}"]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
 
 
 def _pom() -> str:

@@ -18,7 +18,10 @@ import boto3
 
 from framework.hudi.storage.store_settings import STORAGE_VARIABLE, StoreSettings, settings_text
 
-__all__ = ["S3Server", "running_s3"]
+__all__ = ["ACCESS_KEY", "SECRET_KEY", "S3Server", "free_port", "running_s3"]
+
+ACCESS_KEY = "test"
+SECRET_KEY = "testtest"  # noqa: S105 - accepted by servers of tests only
 
 _START_S = 60.0
 
@@ -44,8 +47,8 @@ class S3Server:
                 region="us-east-1",
                 path_style=True,
                 allow_http=True,
-                access_key_id="test",
-                secret_access_key="testtest",  # noqa: S106 - accepted by the server only
+                access_key_id=ACCESS_KEY,
+                secret_access_key=SECRET_KEY,
                 max_retries=2,
             ),
         )
@@ -63,9 +66,7 @@ class S3Server:
     def new_bucket(self) -> str:
         """Create an empty bucket and return its name."""
         name = f"b{uuid4().hex}"
-        urllib.request.urlopen(  # noqa: S310 - our own server
-            urllib.request.Request(f"{self.endpoint}/{name}", method="PUT")  # noqa: S310
-        ).close()
+        self.client().create_bucket(Bucket=name)
         return name
 
     def client(self) -> Any:
@@ -74,8 +75,8 @@ class S3Server:
             "s3",
             endpoint_url=self.endpoint,
             region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="testtest",  # noqa: S106 - accepted by the server only
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET_KEY,
         )
 
     def put(self, bucket: str, key: str, data: bytes = b"") -> None:
@@ -91,9 +92,7 @@ class S3Server:
 @contextmanager
 def running_s3() -> Iterator[S3Server]:
     """Run moto's server for the time of the context."""
-    with socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -102,6 +101,14 @@ def running_s3() -> Iterator[S3Server]:
     finally:
         process.terminate()
         process.wait(10)
+
+
+def free_port() -> int:
+    """Return a port of the loopback that is free now."""
+    with socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _await(port: int, process: subprocess.Popen[bytes]) -> None:
