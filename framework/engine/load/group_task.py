@@ -304,7 +304,7 @@ class _Worker:
         if self._job.operation is WriteOperation.DELETE:
             is_gone = np.ones(hits.num_rows, dtype=bool)
         leaves = is_gone & hits["wins"].to_numpy(zero_copy_only=False)
-        positions = hits["position"].to_numpy()
+        positions = hits["position"].to_numpy().astype(np.int64)
         gone_keys = pa.array([], pa.string())
         if work.base_name is not None:
             gone_keys = self._keys_of(hits.filter(pa.array(leaves)))
@@ -323,7 +323,7 @@ class _Worker:
 
     def _rows_of(self, hits: pa.Table) -> pa.Table:
         """Return the incoming rows of hits, in their order."""
-        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
+        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy().astype(np.int64)
         numbers = np.unique(buckets).tolist()
         parts = [self._taken(number, rows[buckets == number]) for number in numbers]
         found = pa.concat_tables([self._empty(), *parts])
@@ -334,7 +334,7 @@ class _Worker:
 
     def _keys_of(self, hits: pa.Table) -> pa.Array:
         """Return the keys of hits, unordered; the incoming rows may be in any partition."""
-        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
+        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy().astype(np.int64)
         found = [pa.array([], pa.string())]
         for number in np.unique(buckets).tolist():
             mine = rows[buckets == number]
