@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
-from framework.engine.load.assignment import count_rows, pieces
+from framework.engine.load.assignment import Stretch, count_rows, pieces
 from framework.engine.load.dedup import Bucket, taken_rows
 from framework.engine.load.group_rows import (
     GROUP_ROWS,
@@ -238,22 +238,24 @@ class _Worker:
         made = GrowingFile(self._job, file.name, count_rows(work.inserts))
         hashes, rows, nulls = [], 0, 0
         for piece in pieces(work.inserts, GROUP_ROWS):
-            changes = Changes.of_new(pa.concat_tables([self._fresh(each) for each in piece]))
-            found = combined(None, changes, replace(file, first=rows), ordering=None)
-            made.add(found)
-            hashes.append(key_hashes(found.keys))
-            rows += found.rows
-            nulls += found.keys.null_count
+            more, null_keys = self._grown(made, piece, replace(file, first=rows))
+            hashes.append(more)
+            rows += more.size
+            nulls += null_keys
         data, bounds = made.finish()
+        fresh = np.concatenate(hashes)
         return _Written(
-            data=data,
-            rows=rows,
-            fresh=np.concatenate(hashes),
-            updates=0,
-            deletes=0,
-            bounds=bounds,
-            null_keys=nulls,
+            data=data, rows=rows, fresh=fresh, updates=0, deletes=0, bounds=bounds, null_keys=nulls
         )
+
+    def _grown(
+        self, made: GrowingFile, piece: Sequence[Stretch], file: NewFile
+    ) -> tuple[np.ndarray, int]:
+        """Add new rows, not held longer; return the hashes of their keys, and the null ones."""
+        changes = Changes.of_new(pa.concat_tables([self._fresh(each) for each in piece]))
+        found = combined(None, changes, file, ordering=None)
+        made.add(found)
+        return key_hashes(found.keys), found.keys.null_count
 
     def _whole(self, old: SliceFiles, changes: Changes, file: NewFile) -> _Written:
         """Return a base file with all its rows written."""

@@ -109,7 +109,7 @@ def test_lots_of_a_file_hold_each_key_once_with_its_place() -> None:
     storage = MemoryStorage(uuid4().hex)
     keys = [f"k{number}" for number in range(1_000)]
     lots = divided(storage, [keys[:600], keys[600:]], 7)
-    found = {}
+    found: dict[str, tuple[int, int]] = {}
     with LotsReader(storage, [file.path for file in lots.files], 7) as reader:
         for number in range(7):
             rows = [row for batch in reader.lot(number) for row in batch.to_pylist()]
