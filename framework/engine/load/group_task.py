@@ -36,7 +36,7 @@ from framework.engine.load.patch import patched
 from framework.engine.reading.slice_rows import SliceFiles, slice_rows
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.run.durable_files import FileStore
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import decode, encode, release_memory
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
@@ -242,6 +242,8 @@ class _Worker:
             hashes.append(more)
             rows += more.size
             nulls += null_keys
+            if more.size == GROUP_ROWS:
+                release_memory()
         data, bounds = made.finish()
         fresh = np.concatenate(hashes)
         return _Written(

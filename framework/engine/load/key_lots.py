@@ -46,7 +46,7 @@ PLACE: Final = "place"
 
 _MOST_TEXTS: Final = 4_000_000
 """Incoming keys that a task holds for the slices of one scope; more are divided."""
-_LOT_KEYS: Final = 1 << 20
+_LOT_KEYS: Final = 1 << 19
 _MOST_LOTS: Final = 1 << 16
 _ROUND_KEYS: Final = 1 << 20
 

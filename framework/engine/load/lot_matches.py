@@ -27,6 +27,7 @@ from framework.engine.load.key_lots import (
     lots_writer,
 )
 from framework.engine.reading.slice_rows import SliceKeys
+from framework.engine.tasks import release_memory
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 
@@ -87,6 +88,8 @@ def lot_matches(
         for number, keys in enumerate(slices):
             sizes.append(keys.rows)
             _add(writer, number, keys)
+            if keys.rows >= _ADDED_KEYS:
+                release_memory()
     with _grouped(storage, grouped, len(sizes)) as found:
         _compare(storage, lots, divided, found)
     storage.delete(divided)
@@ -122,6 +125,7 @@ def _compare(storage: Storage, lots: KeyLots, divided: str, found: _Grouped) -> 
             known = pa.Table.from_batches(batches).combine_chunks()
             for probed in _pieces(existing.lot(number)):
                 found.add(*_equal(known, probed))
+            release_memory()
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

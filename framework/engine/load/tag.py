@@ -222,13 +222,15 @@ def tag_slices(
 ) -> Tagged:
     """Return which rows of the slices have incoming keys.
 
-    One round of tasks, and one more if a scope has too many keys to hold; none without slices.
+    One round of tasks, and one more if a scope has too many keys to hold; none without slices. Each
+    task reads all divided keys of its slices' scopes, so there is then one for each core.
 
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: see `tag_task`.
     """
     numbered = list(enumerate(slices))
     by_address = job.view is not None
+    sizes = [_bytes(each) for each in slices]
     lots = divided_keys(tasks, job, buckets, {each.group.partition_path for each in slices})
     work = [
         encode(
@@ -240,7 +242,10 @@ def tag_slices(
             )
         )
         for part in shared(
-            numbered, lambda pair: _bytes(pair[1]), tasks.parallelism, least=_BYTES_PER_TASK
+            numbered,
+            lambda pair: sizes[pair[0]],
+            tasks.parallelism,
+            least=max(_BYTES_PER_TASK, sum(sizes) / (tasks.parallelism + 0.5) if lots else 0),
         )
     ]
     found = [decode(TaggedSlices, status) for status in tasks.run(tag_task, work)]
