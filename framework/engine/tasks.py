@@ -9,6 +9,7 @@ Work is divided into stretches of about equal cost, one per task.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
@@ -93,11 +94,18 @@ def _decoder(cls: type) -> Any:
 
 
 def release_memory() -> None:
-    """Return the memory that Arrow keeps and no array uses to the system; takes 2 ms at most.
+    """Return memory that nothing uses any more to the system; takes some milliseconds.
 
-    Arrow keeps what large arrays leave behind, which neither numpy nor another process can use.
+    Arrow and the C library keep what large arrays leave behind. Neither can use what the other one
+    keeps, and other processes can use none of it.
     """
     pa.default_memory_pool().release_unused()
+    if _TRIM is not None:
+        _TRIM(0)
+
+
+_TRIM: Final = getattr(ctypes.CDLL(None), "malloc_trim", None)
+"""Only glibc has it."""
 
 
 class InProcessTasks:

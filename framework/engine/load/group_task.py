@@ -184,10 +184,8 @@ class _Worker:
         self.made[made.patched] += 1
         staged = self._files.path(work.partition_path, work.name)
         store.put(staged, made.data)
-        hashes = made.fresh
-        if self._mixed:
-            hashes = hashes ^ np.uint64(partition_mix(work.partition_path))
-        spill.add(work.number, hashes)
+        mix = partition_mix(work.partition_path) if self._mixed else 0
+        spill.add(work.number, made.fresh ^ np.uint64(mix))
         return _status(work, staged, made)
 
     def _rewritten(self, work: GroupWork, old: SliceFiles | None) -> _Written:
@@ -314,6 +312,8 @@ class _Worker:
             gone_keys = self._keys_of(hits.filter(pa.array(leaves)))
         rows = [self._rows_of(hits.filter(pa.array(~is_gone)))]
         rows += [self._fresh(stretch) for stretch in work.inserts]
+        if hits.num_rows >= GROUP_ROWS:
+            release_memory()
         return Changes(
             gone=positions[leaves],
             gone_keys=gone_keys,

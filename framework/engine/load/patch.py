@@ -150,6 +150,8 @@ class _Patch:
             groups += more
             updated += count
         bounds, bloom = self._bounds(), self._bloom()
+        if self._starts[-1] >= _LARGE_GROUP_ROWS:
+            release_memory()
         footers = group_rows.footers_of(self._job, bounds, bloom)
         return Patched(
             data=assembled(self._like, groups, footers, self._file.name),
