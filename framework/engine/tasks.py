@@ -9,6 +9,7 @@ Work is divided into stretches of about equal cost, one per task.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
@@ -18,11 +19,21 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["InProcessTasks", "LimitedTasks", "Tasks", "decode", "encode", "shared", "stretches"]
+__all__ = [
+    "InProcessTasks",
+    "LimitedTasks",
+    "Tasks",
+    "decode",
+    "encode",
+    "release_memory",
+    "shared",
+    "stretches",
+]
 
 T = TypeVar("T")
 
@@ -80,6 +91,21 @@ _ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
 def _decoder(cls: type) -> Any:
     """Return the decoder of a dataclass; cached, since it inspects the types."""
     return msgspec.json.Decoder(cls)
+
+
+def release_memory() -> None:
+    """Return memory that nothing uses any more to the system; takes some milliseconds.
+
+    Arrow and the C library keep what large arrays leave behind. Neither can use what the other one
+    keeps, and other processes can use none of it.
+    """
+    pa.default_memory_pool().release_unused()
+    if _TRIM is not None:
+        _TRIM(0)
+
+
+_TRIM: Final = getattr(ctypes.CDLL(None), "malloc_trim", None)
+"""Only glibc has it."""
 
 
 class InProcessTasks:

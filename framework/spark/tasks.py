@@ -22,6 +22,7 @@ from zipimport import zipimporter
 
 import pyarrow as pa
 
+from framework.engine.tasks import release_memory
 from framework.errors import FrameworkError, TaskError
 from framework.spark.jobs import cancel, inherited, new_tag, tagged
 from framework.spark.object_stores import reach_stores
@@ -79,10 +80,12 @@ def _clean_up() -> None:
 
     A worker reads the directory of `pyspark.zip` again for each package imported from it, and
     collects garbage among everything ever imported; both cost more than the rest of a small task.
+    A worker that waits for its next task keeps no memory of the last one.
     """
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
             del sys.path_importer_cache[path]
+    release_memory()
     _freeze()
 
 

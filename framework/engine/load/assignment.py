@@ -15,7 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["MOST_ROWS", "GroupShare", "Sizing", "SliceFacts", "assign", "count_rows", "pieces"]
+__all__ = [
+    "MOST_ROWS",
+    "GroupShare",
+    "Sizing",
+    "SliceFacts",
+    "Stretch",
+    "assign",
+    "count_rows",
+    "pieces",
+]
 
 MOST_ROWS: Final = 1 << 22
 """Rows of a file, whatever their size: a task holds a file's bytes, keys' hashes and key filter."""

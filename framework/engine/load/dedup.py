@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.audit.spill import partition_mix
+from framework.engine.audit.spill import SpillReader, SpillWriter, bucket_bits, partition_mix
 from framework.engine.load.input_rows import KEY
-from framework.engine.load.job import LoadJob
+from framework.engine.load.job import BUCKET_ROWS, LoadJob
 from framework.engine.load.key_input import FILE, PATH, ROW, Part, incoming_schema
 from framework.engine.tasks import decode, encode
 from framework.hudi.codecs.hash_sort import distinct, sort_hashes
@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 _SAMPLES: Final = 50
+_HELD_HASHES: Final = 2 * BUCKET_ROWS
 _KEEPS_ONE: Final = frozenset({WriteOperation.UPSERT, WriteOperation.DELETE})
 
 
@@ -93,8 +94,8 @@ def gather_task(descriptor: str) -> str:
     """Deduplicate the shares of a `GatherTask`; return the `Bucket` as JSON.
 
     Of rows with one key, upserts and deletes keep the one with the greatest ordering value, of
-    equal ones the last in the input. Memory holds the key hashes of one share, the deciding columns
-    of keys that occur more than once, and one batch.
+    equal ones the last in the input. Memory holds eight million key hashes, the deciding columns of
+    keys that occur more than once, and one batch.
 
     Raises:
         CommitConflictError: `commit/fenced`.
@@ -159,12 +160,7 @@ def _repeated(
 
     Rows with equal hashes are found first; only their keys are held and compared.
     """
-    hashes = np.empty(sum(part.rows for part in share), np.uint64)
-    for start, some in _share_hashes(job, storage, share):
-        hashes[start : start + some.size] = some
-    sort_hashes(hashes)
-    twice = distinct(hashes[1:][hashes[1:] == hashes[:-1]])
-    del hashes
+    twice = _equal_hashes(job, storage, share)
     if not twice.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     near = [
@@ -175,6 +171,35 @@ def _repeated(
     codes = _codes(job, _rows_at(storage, share, [KEY, PATH], places))
     repeated = np.bincount(codes)[codes] > 1
     return places[repeated], codes[repeated]
+
+
+def _equal_hashes(job: LoadJob, storage: Storage, share: Sequence[Part]) -> np.ndarray:
+    """Return the hashes of more than one row, ascending.
+
+    Those of a large share go to storage by their highest bits, and are compared a part at a time.
+    """
+    rows = sum(part.rows for part in share)
+    if rows <= _HELD_HASHES:
+        hashes = np.empty(rows, np.uint64)
+        for start, some in _share_hashes(job, storage, share):
+            hashes[start : start + some.size] = some
+        return _repeats(hashes)
+    path, bits = join(job.folder, f"{uuid4().hex}.hashes"), bucket_bits(rows)
+    with storage.create(path, durable=False) as out:
+        spill = SpillWriter(out, bits)
+        for _, some in _share_hashes(job, storage, share):
+            spill.add(0, some)
+        spill.finish()
+    reader = SpillReader(storage, path)
+    found = [_repeats(np.concatenate([*reader.hashes(at)])) for at in range(1 << bits)]
+    storage.delete(path)
+    return np.concatenate(found)
+
+
+def _repeats(hashes: np.ndarray) -> np.ndarray:
+    """Return the values that occur more than once, ascending; sorts the array."""
+    sort_hashes(hashes)
+    return distinct(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
 def _share_hashes(

@@ -132,6 +132,7 @@ class GrowingFile:
         bloom = None
         if self._bloom is not None and self._spec is not None:
             bloom = self._bloom.footer(), self._spec.type_code
+            self._bloom = None  # a byte a bit, more than the file
         return self.written(footers_of(self._form, bounds, bloom)), bounds
 
     def written(self, footers: Mapping[str, str]) -> bytes:

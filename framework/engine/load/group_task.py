@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.spill import SpillWriter, partition_mix
-from framework.engine.load.assignment import count_rows, pieces
+from framework.engine.load.assignment import Stretch, count_rows, pieces
 from framework.engine.load.dedup import Bucket, taken_rows
 from framework.engine.load.group_rows import (
     GROUP_ROWS,
@@ -36,7 +36,7 @@ from framework.engine.load.patch import patched
 from framework.engine.reading.slice_rows import SliceFiles, slice_rows
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.run.durable_files import FileStore
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import decode, encode, release_memory
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
@@ -184,10 +184,8 @@ class _Worker:
         self.made[made.patched] += 1
         staged = self._files.path(work.partition_path, work.name)
         store.put(staged, made.data)
-        hashes = made.fresh
-        if self._mixed:
-            hashes = hashes ^ np.uint64(partition_mix(work.partition_path))
-        spill.add(work.number, hashes)
+        mix = partition_mix(work.partition_path) if self._mixed else 0
+        spill.add(work.number, made.fresh ^ np.uint64(mix))
         return _status(work, staged, made)
 
     def _rewritten(self, work: GroupWork, old: SliceFiles | None) -> _Written:
@@ -238,22 +236,26 @@ class _Worker:
         made = GrowingFile(self._job, file.name, count_rows(work.inserts))
         hashes, rows, nulls = [], 0, 0
         for piece in pieces(work.inserts, GROUP_ROWS):
-            changes = Changes.of_new(pa.concat_tables([self._fresh(each) for each in piece]))
-            found = combined(None, changes, replace(file, first=rows), ordering=None)
-            made.add(found)
-            hashes.append(key_hashes(found.keys))
-            rows += found.rows
-            nulls += found.keys.null_count
+            more, null_keys = self._grown(made, piece, replace(file, first=rows))
+            hashes.append(more)
+            rows += more.size
+            nulls += null_keys
+            if more.size == GROUP_ROWS:
+                release_memory()
         data, bounds = made.finish()
+        fresh = np.concatenate(hashes)
         return _Written(
-            data=data,
-            rows=rows,
-            fresh=np.concatenate(hashes),
-            updates=0,
-            deletes=0,
-            bounds=bounds,
-            null_keys=nulls,
+            data=data, rows=rows, fresh=fresh, updates=0, deletes=0, bounds=bounds, null_keys=nulls
         )
+
+    def _grown(
+        self, made: GrowingFile, piece: Sequence[Stretch], file: NewFile
+    ) -> tuple[np.ndarray, int]:
+        """Add new rows, not held longer; return the hashes of their keys, and the null ones."""
+        changes = Changes.of_new(pa.concat_tables([self._fresh(each) for each in piece]))
+        found = combined(None, changes, file, ordering=None)
+        made.add(found)
+        return key_hashes(found.keys), found.keys.null_count
 
     def _whole(self, old: SliceFiles, changes: Changes, file: NewFile) -> _Written:
         """Return a base file with all its rows written."""
@@ -304,12 +306,14 @@ class _Worker:
         if self._job.operation is WriteOperation.DELETE:
             is_gone = np.ones(hits.num_rows, dtype=bool)
         leaves = is_gone & hits["wins"].to_numpy(zero_copy_only=False)
-        positions = hits["position"].to_numpy()
+        positions = hits["position"].to_numpy().astype(np.int64)
         gone_keys = pa.array([], pa.string())
         if work.base_name is not None:
             gone_keys = self._keys_of(hits.filter(pa.array(leaves)))
         rows = [self._rows_of(hits.filter(pa.array(~is_gone)))]
         rows += [self._fresh(stretch) for stretch in work.inserts]
+        if hits.num_rows >= GROUP_ROWS:
+            release_memory()
         return Changes(
             gone=positions[leaves],
             gone_keys=gone_keys,
@@ -323,7 +327,7 @@ class _Worker:
 
     def _rows_of(self, hits: pa.Table) -> pa.Table:
         """Return the incoming rows of hits, in their order."""
-        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
+        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy().astype(np.int64)
         numbers = np.unique(buckets).tolist()
         parts = [self._taken(number, rows[buckets == number]) for number in numbers]
         found = pa.concat_tables([self._empty(), *parts])
@@ -334,7 +338,7 @@ class _Worker:
 
     def _keys_of(self, hits: pa.Table) -> pa.Array:
         """Return the keys of hits, unordered; the incoming rows may be in any partition."""
-        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy()
+        buckets, rows = hits["bucket"].to_numpy(), hits["row"].to_numpy().astype(np.int64)
         found = [pa.array([], pa.string())]
         for number in np.unique(buckets).tolist():
             mine = rows[buckets == number]

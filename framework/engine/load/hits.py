@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -37,10 +37,10 @@ __all__ = [
 
 HITS_SCHEMA: Final = pa.schema(
     [
-        pa.field("slice", pa.int64(), nullable=False),
-        pa.field("position", pa.int64(), nullable=False),
-        pa.field("bucket", pa.int64(), nullable=False),
-        pa.field("row", pa.int64(), nullable=False),
+        pa.field("slice", pa.uint32(), nullable=False),
+        pa.field("position", pa.uint32(), nullable=False),
+        pa.field("bucket", pa.uint32(), nullable=False),
+        pa.field("row", pa.uint32(), nullable=False),
         pa.field("moves", pa.bool_(), nullable=False),
         pa.field("wins", pa.bool_(), nullable=False),
     ]
@@ -173,11 +173,9 @@ def classify_task(descriptor: str) -> str:
             "superseded": int(np.count_nonzero(loses)),
             "inserted": int(np.count_nonzero(fresh)),
         }
-    places = np.flatnonzero(fresh).astype(np.int64, copy=False)
     path = join(job.folder, f"{uuid4().hex}.inserts")
     with storage.create(path, durable=False) as out:
-        out.write(places.view(np.uint8).data)
-    parts = tuple(_parts(bucket, places))
+        parts = tuple(_write_places(out, bucket, fresh))
     return encode(ClassifiedRows(number=task.number, path=path, parts=parts, **counts))
 
 
@@ -201,9 +199,14 @@ def _hits(
             yield rows, moves, wins
 
 
-def _parts(bucket: Bucket, places: np.ndarray) -> Iterator[tuple[str, int, int]]:
-    """Yield where each partition's places are, without partitions that have none."""
+def _write_places(
+    out: BinaryIO, bucket: Bucket, fresh: np.ndarray
+) -> Iterator[tuple[str, int, int]]:
+    """Write the places of the rows to insert; yield where each partition's are, if it has some."""
+    at = 0
     for path, first, last in bucket.starts():
-        start, stop = np.searchsorted(places, [first, last]).tolist()
-        if start < stop:
-            yield path, start, stop
+        places = np.flatnonzero(fresh[first:last]) + first
+        if places.size:
+            out.write(places.astype(np.int64, copy=False).view(np.uint8).data)
+            yield path, at, at + places.size
+        at += places.size

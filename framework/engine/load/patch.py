@@ -20,6 +20,7 @@ from framework.engine.load import group_rows
 from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import LoadJob
 from framework.engine.load.old_chunks import OldChunks, SourceBytes
+from framework.engine.tasks import release_memory
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.filegroup import base_file
 from framework.hudi.filegroup.base_file import grown
@@ -34,6 +35,8 @@ _SMALL_GROUP_ROWS: Final = 1 << 14
 With more of them, all its columns would be encoded again for a few rows; with fewer, files would
 get row groups that cost more to open than to read.
 """
+
+_LARGE_GROUP_ROWS: Final = 1 << 18
 
 _FLOATS: Final = {pa.float16(): pa.int16(), pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _META: Final = {field.name: field for field in base_file.META_FIELDS}
@@ -140,11 +143,15 @@ class _Patch:
                 more = [group]
             groups += more
             updated += count
+            if self._old.rows[number] >= _LARGE_GROUP_ROWS:
+                release_memory()
         if len(self._fresh):
             more, count = self._behind(replace(self._file, first=updated))
             groups += more
             updated += count
         bounds, bloom = self._bounds(), self._bloom()
+        if self._starts[-1] >= _LARGE_GROUP_ROWS:
+            release_memory()
         footers = group_rows.footers_of(self._job, bounds, bloom)
         return Patched(
             data=assembled(self._like, groups, footers, self._file.name),

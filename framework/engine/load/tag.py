@@ -21,6 +21,7 @@ from framework.engine.load.hits import (
 from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob, Opened, Pinned
 from framework.engine.load.key_input import IncomingTask, KeyedRows, Part, incoming_task
+from framework.engine.load.key_lots import divided_keys
 from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
 from framework.engine.load.tag_task import TaggedSlice, TaggedSlices, TagTask, tag_task
 from framework.engine.reading.table import Table
@@ -220,23 +221,32 @@ def key_rows(
 def tag_slices(
     tasks: Tasks, job: LoadJob, buckets: Sequence[Bucket], slices: Sequence[FileSlice]
 ) -> Tagged:
-    """Return which rows of the slices have incoming keys; one round of tasks, none without slices.
+    """Return which rows of the slices have incoming keys.
+
+    One round of tasks, and one more if a scope has too many keys to hold; none without slices. Each
+    task reads all divided keys of its slices' scopes, so there is then one for each core.
 
     Raises:
         SourceDriftError, CorruptFileError, UnsupportedTableError: see `tag_task`.
     """
     numbered = list(enumerate(slices))
     by_address = job.view is not None
+    sizes = [_bytes(each) for each in slices]
+    lots = divided_keys(tasks, job, buckets, {each.group.partition_path for each in slices})
     work = [
         encode(
             TagTask(
                 job=job,
                 buckets=tuple(buckets),
+                lots=lots,
                 slices=tuple((at, asked(each, by_address=by_address)) for at, each in part),
             )
         )
         for part in shared(
-            numbered, lambda pair: _bytes(pair[1]), tasks.parallelism, least=_BYTES_PER_TASK
+            numbered,
+            lambda pair: sizes[pair[0]],
+            tasks.parallelism,
+            least=max(_BYTES_PER_TASK, sum(sizes) / (tasks.parallelism + 0.5) if lots else 0),
         )
     ]
     found = [decode(TaggedSlices, status) for status in tasks.run(tag_task, work)]

@@ -35,6 +35,14 @@ def hashed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> l
     return asked
 
 
+@pytest.fixture(autouse=True, params=["in memory", "in parts"])
+def compared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let hashes be compared at once, or from storage in eight parts."""
+    if request.param == "in parts":
+        monkeypatch.setattr(dedup, "_HELD_HASHES", 0)
+        monkeypatch.setattr(dedup, "bucket_bits", lambda _: 3)
+
+
 def rows(*found: tuple[int, str, int | None, str]) -> pa.Table:
     """Return input rows."""
     columns = zip(*found, strict=True)

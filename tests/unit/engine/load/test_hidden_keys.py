@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from framework.engine.load import key_lots
 from framework.engine.reading.table import open_table
 from framework.engine.reading.views import LISTED, latest_slices
 from framework.engine.services.compaction import (
@@ -24,6 +25,14 @@ from framework.engine.services.compaction import (
 from framework.engine.tasks import InProcessTasks
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
+
+
+@pytest.fixture(autouse=True, params=["held", "divided"])
+def keys(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let incoming keys be held, or be divided as if they were millions."""
+    if request.param == "divided":
+        monkeypatch.setattr(key_lots, "_MOST_TEXTS", 0)
+        monkeypatch.setattr(key_lots, "_LOT_KEYS", 1)
 
 
 def a_row(key: int, ts: int) -> dict[str, Any]:

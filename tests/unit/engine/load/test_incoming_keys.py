@@ -1,18 +1,15 @@
-"""Looking up incoming keys: as texts or as hashes, the same rows are found."""
+"""Looking up incoming keys: the rows with the same texts are found."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.engine.load import incoming_keys as module
 from framework.engine.load.dedup import Bucket
 from framework.engine.load.incoming_keys import incoming_keys
 from framework.engine.load.input_rows import KEY
@@ -64,37 +61,26 @@ def expected(
     }
 
 
-@pytest.mark.parametrize("weak", [False, True])
-@pytest.mark.parametrize("most_texts", [0, 100])
 @settings(max_examples=60, deadline=None)
 @given(PARTS, st.lists(KEYS, max_size=12), st.sampled_from(["p=1", None]))
 def test_incoming_keys_match_the_same_texts(
-    most_texts: int,
-    weak: bool,  # noqa: FBT001 - a parameter of the test
-    parts: list[tuple[str, list[str]]],
-    keys: list[str],
-    path: str | None,
+    parts: list[tuple[str, list[str]]], keys: list[str], path: str | None
 ) -> None:
-    """Also where every third key has the hash of another one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MOST_TEXTS", most_texts)
-        patch.setattr(module, "_RUN_ROWS", 4)
-        if weak:
-            patch.setattr(module, "key_hashes", weak_hashes)
-        storage = MemoryStorage(uuid4().hex)
-        parts = without_repeats(parts)
-        bucket = bucket_of(storage, parts)
-        found = incoming_keys(storage, bucket, None if path is None else frozenset({path}))
-        wanted = expected(parts, keys, path)
-        if found is None:
-            assert not wanted
-            return
-        held = found.within(None)
-        assert held is not None
-        positions, rows = held.matches(texts(keys))
-        assert positions.tolist() == sorted(positions.tolist())
-        assert {*zip(positions.tolist(), rows.tolist(), strict=True)} == wanted
-        assert len(positions) == len(wanted)
+    """Those of the asked partitions."""
+    storage = MemoryStorage(uuid4().hex)
+    parts = without_repeats(parts)
+    bucket = bucket_of(storage, parts)
+    found = incoming_keys(storage, bucket, None if path is None else frozenset({path}))
+    wanted = expected(parts, keys, path)
+    if found is None:
+        assert not wanted
+        return
+    held = found.within(None)
+    assert held is not None
+    positions, rows = held.matches(texts(keys))
+    assert positions.tolist() == sorted(positions.tolist())
+    assert {*zip(positions.tolist(), rows.tolist(), strict=True)} == wanted
+    assert len(positions) == len(wanted)
 
 
 def texts(keys: Sequence[str]) -> pa.ChunkedArray:
@@ -102,21 +88,14 @@ def texts(keys: Sequence[str]) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(keys, pa.string())])
 
 
-def weak_hashes(keys: Any) -> np.ndarray:
-    """Return the length of each key."""
-    return np.array([len(key) for key in keys.to_pylist()], np.uint64)
-
-
-@pytest.mark.parametrize("most_texts", [0, 100])
 @pytest.mark.parametrize(
     ("bounds", "is_asked"),
     [(("a", "b"), False), (("b", "c"), True), (("e", "x"), True), (("f", "x"), False)],
 )
 def test_incoming_keys_are_asked_where_the_bounds_meet(
-    monkeypatch: pytest.MonkeyPatch, most_texts: int, bounds: tuple[str, str], *, is_asked: bool
+    bounds: tuple[str, str], *, is_asked: bool
 ) -> None:
     """Both ends are inclusive."""
-    monkeypatch.setattr(module, "_MOST_TEXTS", most_texts)
     storage = MemoryStorage(uuid4().hex)
     bucket = bucket_of(storage, [("p=1", ["c", "e"])])
     found = incoming_keys(storage, bucket, None)

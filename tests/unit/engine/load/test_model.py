@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from framework.engine.load import dedup, key_lots
 from tests.support.load_model import LOADS, Loads, Player, Setting, every_setting
 
 pytestmark = [pytest.mark.property, pytest.mark.long]
@@ -30,6 +31,19 @@ def test_many_loads_in_any_order_leave_what_a_dictionary_holds(
 ) -> None:
     """The same for more than five hundred sequences, of which CI plays a third."""
     _play(tmp_path_factory, setting, sequences)
+
+
+@pytest.mark.parametrize("setting", every_setting(), ids=str)
+def test_loads_with_divided_keys_leave_what_a_dictionary_holds(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    setting: Setting,
+) -> None:
+    """The same where few keys already count as many: as for millions of rows in one partition."""
+    monkeypatch.setattr(key_lots, "_MOST_TEXTS", 1)
+    monkeypatch.setattr(key_lots, "_LOT_KEYS", 2)
+    monkeypatch.setattr(dedup, "_HELD_HASHES", 1)
+    _play(tmp_path_factory, setting, sequences=10)
 
 
 def _play(factory: pytest.TempPathFactory, setting: Setting, sequences: int) -> None:
