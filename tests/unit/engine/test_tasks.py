@@ -8,12 +8,21 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.engine.tasks import InProcessTasks, LimitedTasks, decode, encode, shared
+from framework.engine.tasks import (
+    InProcessTasks,
+    LimitedTasks,
+    decode,
+    encode,
+    release_memory,
+    shared,
+)
 from framework.errors import StorageError
 
 
@@ -137,3 +146,18 @@ def test_shared_equal_costs_gives_equal_parts() -> None:
 def test_shared_little_work_stays_in_one_part() -> None:
     """What costs less than a task is worth is not divided."""
     assert len(shared(range(8), lambda _: 1.0, 4, least=10.0)) == 1
+
+
+def resident_mb() -> float:
+    """Return the memory of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+
+def test_released_memory_is_the_systems() -> None:
+    """Arrow alone keeps what arrays of 128 MB leave behind."""
+    held = [pa.repeat(pa.scalar(number, pa.int64()), 1 << 20) for number in range(16)]
+    full = resident_mb()
+    del held
+    release_memory()
+    assert resident_mb() < full - 100

@@ -43,7 +43,7 @@ def test_loads_with_divided_keys_leave_what_a_dictionary_holds(
     monkeypatch.setattr(key_lots, "_MOST_TEXTS", 1)
     monkeypatch.setattr(key_lots, "_LOT_KEYS", 2)
     monkeypatch.setattr(dedup, "_HELD_HASHES", 1)
-    _play(tmp_path_factory, setting, sequences=10)
+    _play(tmp_path_factory, setting, sequences=5)
 
 
 def _play(factory: pytest.TempPathFactory, setting: Setting, sequences: int) -> None:
