@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from framework.engine.fsck.findings import Check, Repair, Severity, TableFinding
+from framework.engine.fsck.findings import Check, Repair, Severity, TableFinding, of_error
+from framework.errors import StorageError
 from framework.hudi.commit.drop import DROPPED
 from framework.hudi.commit.lease import Lease, require
 from framework.hudi.storage.port import Storage, uploads_of
@@ -20,9 +21,19 @@ __all__ = ["abort_unfinished", "check_uploads"]
 
 
 def check_uploads(storage: Storage) -> Iterator[TableFinding]:
-    """Yield uploads below the table that were begun and neither completed nor aborted."""
+    """Yield uploads below the table that were begun and neither completed nor aborted.
+
+    A warning where they may not be listed.
+    """
     uploads = uploads_of(storage)
-    for path in sorted(path for path, _ in uploads.unfinished()) if uploads else ():
+    try:
+        found = sorted(path for path, _ in uploads.unfinished()) if uploads else []
+    except StorageError as error:
+        if error.condition != "storage/permission":
+            raise
+        yield of_error(Check.LEFTOVERS, error, storage.location, Severity.WARNING)
+        return
+    for path in found:
         is_own = _is_own(path)
         yield TableFinding(
             check=Check.LEFTOVERS,

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from framework.engine.fsck.findings import Severity
+from framework.engine.fsck.table_check import check_table
 from framework.engine.services.archival import observe_archival, run_archival
 from framework.engine.services.compaction import (
     observe_compaction,
@@ -24,7 +26,8 @@ from framework.errors import FrameworkError
 from framework.hudi.commit.alone import begin_alone, create_alone
 from framework.hudi.commit.intent import Transaction
 from framework.hudi.filegroup.slices import instant_of
-from framework.hudi.storage.memory_objects import StoredObject
+from framework.hudi.storage.memory_objects import MemoryObjectStorage, StoredObject
+from framework.hudi.storage.port import storage_error
 from framework.hudi.table.layout import name_of
 from framework.hudi.timeline.instant import Action
 from framework.hudi.timeline.timeline import load_timeline
@@ -178,3 +181,16 @@ def test_relocation_on_an_object_store_is_refused_and_changes_nothing(
     attempt = partial(run_relocation, plan, TASKS, store.clock)
     assert condition_of(attempt) == "service/object-store"
     assert store.service.objects == before
+
+
+def test_uploads_that_may_not_be_listed_are_a_warning(
+    table: ServicedTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check goes through all the same."""
+
+    def unfinished(self: MemoryObjectStorage) -> Iterator[tuple[str, str]]:
+        raise storage_error(OSError("denied"), self.location, condition="permission")
+
+    monkeypatch.setattr(MemoryObjectStorage, "unfinished", unfinished)
+    (found,) = check_table(table.location, TASKS, clock=table.store.clock).findings
+    assert (found.condition, found.severity) == ("storage/permission", Severity.WARNING)
