@@ -119,7 +119,7 @@ schemas: setup ## regenerate schemas/*.json and the catalogue of expectations
 	$(BIN)/python tools/write_schemas.py
 	$(BIN)/python tools/write_gx_catalogue.py
 
-lake: setup java ## tests against servers of HDFS, started and stopped by the tests; needs Maven
+lake: setup java ## tests on HDFS and S3, whose servers they build, start, kill and stop; needs Maven and Go
 	$(PYTEST) -m "lake and not interop" $(PYTEST_ARGS)
 
 crash: setup ## the full fault suite
