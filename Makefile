@@ -122,8 +122,8 @@ schemas: setup ## regenerate schemas/*.json and the catalogue of expectations
 	$(BIN)/python tools/write_schemas.py
 	$(BIN)/python tools/write_gx_catalogue.py
 
-lake: setup java ## tests against servers of HDFS, started and stopped by the tests; needs Maven
-	$(PYTEST) -m "lake and not interop" $(PYTEST_ARGS)
+lake: setup java ## tests on HDFS and S3, whose servers they build, start, kill and stop; needs Maven and Go
+	$(PYTEST) -m "lake and not interop" tests/lake $(PYTEST_ARGS)
 
 crash: setup ## the full fault suite
 	$(PYTEST) -m crash $(PYTEST_ARGS)
