@@ -32,7 +32,7 @@ def opened_backend(
     spec: PipelineSpec, events: Events, *, master: str | None, conf: Mapping[str, str]
 ) -> Iterator[Backend]:
     """Yield a backend on a session with the settings of the options, or else of the spec."""
-    from framework.spark.backend import spark_backend
+    from framework.spark.backend import check_places, spark_backend
     from framework.spark.object_stores import packages_for
 
     wished = spec.spark
@@ -41,6 +41,7 @@ def opened_backend(
     with spark_session(master or (wished.master if wished else None), settings) as spark:
         where = f"Spark {spark.version} on {spark.sparkContext.master}"
         events(Note(level="info", message=where))
+        check_places(spark, spec, events)
         yield spark_backend(spark, spec.timeline_service, events)
 
 

@@ -8,6 +8,7 @@ nothing. The first load that needs the service starts it.
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,18 +18,29 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
 from framework.engine.events import Events, silent
-from framework.engine.prepare import PlanningContext, Request, prepare
+from framework.engine.prepare import (
+    PlanningContext,
+    Request,
+    load,
+    locations_of,
+    prepare_loaded,
+)
 from framework.engine.reading.table import Table
 from framework.engine.reading.views import LISTED, Views, checked, listing_view
 from framework.engine.runner import Backend, RunResult, run_nothing
+from framework.engine.tasks import InProcessTasks
 from framework.hudi.timeline.timeline import timeline_hash
 from framework.hudi.view.incremental import IncrementalView
 from framework.hudi.view.port import FileSystemView
 from framework.hudi.view.remote import ServiceAddress
+from framework.plan.target import target_of
 from framework.spark.checking.checker import SparkChecker
+from framework.spark.cluster.executors import is_local
+from framework.spark.cluster.preflight import check_executors, is_cluster
 from framework.spark.loading.preview import SparkInput
 from framework.spark.reading.jvm import Jvm
 from framework.spark.tasks import SparkTasks
+from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
 from framework.timeline_service.access import Access
 from framework.timeline_service.host import store_of
@@ -39,7 +51,7 @@ from framework.timeline_service.tables import ServedTable, Tables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["EmbeddedViews", "run", "spark_backend", "views_for"]
+__all__ = ["EmbeddedViews", "check_places", "run", "spark_backend", "views_for"]
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -56,8 +68,9 @@ def views_for(spark: SparkSession, wished: TimelineServiceSpec | None) -> Views:
         return LISTED
     context = spark.sparkContext
     master = context.master or ""
-    local = master == "local" or master.startswith("local[")
-    host = spec.host or (_LOOPBACK if local else context.getConf().get("spark.driver.host"))
+    host = spec.host or (
+        _LOOPBACK if is_local(master) else context.getConf().get("spark.driver.host")
+    )
     wish = (spec, host or _LOOPBACK)
     with _LOCK:
         found = _KEPT.get(wish)
@@ -184,11 +197,26 @@ def run(
     request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
     tasks = SparkTasks(spark)  # before reading the spec, as it refuses some sessions
     with TemporaryDirectory() as scratch, Jvm(spark).keeping_active():
-        prepared = prepare(request, PlanningContext(tasks=tasks, scratch=Path(scratch)))
+        loaded = load(request)
+        check_places(spark, loaded)
+        # the scratch folder is on this machine
+        near = InProcessTasks(os.cpu_count() or 1) if is_cluster(spark) else tasks
+        planning = PlanningContext(tasks=near, scratch=Path(scratch))
+        prepared = prepare_loaded(loaded, request, planning)
         plan = prepared.plan
         if not plan.has_changes:
             return run_nothing(plan)
         return spark_backend(spark, prepared.spec.timeline_service).run(plan)
+
+
+def check_places(spark: SparkSession, spec: PipelineSpec, events: Events = silent) -> None:
+    """Check that the executors of a cluster can run the tasks of a spec, see `check_executors`."""
+    if not is_cluster(spark):
+        return
+    table, *sources = locations_of(spec)
+    quarantine = target_of(spec).quality.quarantine
+    writes = (table, quarantine) if quarantine else (table,)
+    check_executors(spark, reads=sources, writes=writes, events=events)
 
 
 def spark_backend(

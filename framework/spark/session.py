@@ -26,9 +26,11 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from framework.errors import EngineError, PlanError, Where
+from framework.errors import EngineError, NotYetBuiltError, PlanError, Where
+from framework.spark.cluster.executors import is_local
+from framework.spark.task_faults import SPARK_REFUSES, first_line
 
-__all__ = ["DEFAULT_MASTER", "OpenSession", "check_speculation", "open_session"]
+__all__ = ["DEFAULT_MASTER", "OpenSession", "check_speculation", "open_session", "require_classic"]
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -40,12 +42,17 @@ _MINIMUM_JAVA: Final = 17
 _NO_CONF: Final[Mapping[str, str]] = MappingProxyType({})
 _PYTHON: Final = "PYSPARK_PYTHON"
 _SAFE_PATH: Final = "PYTHONSAFEPATH"
+_PYTHON_SETTING: Final = "spark.pyspark.python"
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""The variable by which `spark-submit` gives a program the JVM that it has started."""
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_MASTER: Final = "spark.master"
+_TIME_ZONE: Final = "spark.sql.session.timeZone"
 _CONTEXT_LOGGERS: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _QUIET: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
+    _TIME_ZONE: "UTC",
     "spark.log.level": "WARN",
 }
 _LOOPBACK: Final = {
@@ -105,7 +112,9 @@ def open_session(
     """Return the active session, or start one.
 
     Args:
-        master: None means `DEFAULT_MASTER`, or the active session's.
+        master: None means `DEFAULT_MASTER`, or the active session's. In a program that
+            `spark-submit` has started it has no effect: the master and the log are those of the
+            submission.
         conf: settings that override our own; a running session keeps its own.
         log_folder: where Spark's log is written; None creates a temporary folder.
 
@@ -119,11 +128,16 @@ def open_session(
         _check_master(running, master)
         check_speculation(running)
         return OpenSession(spark=running, is_ours=False, log_file=None)
-    _check_java()
+    submitted = _SUBMITTED in os.environ
+    if not submitted:
+        _check_java()
     folder = log_folder or Path(tempfile.mkdtemp(prefix="run-pipeline-"))
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "spark.log"
-    spark = _start(_settings(master or DEFAULT_MASTER, conf, _log4j(folder, log)), log)
+    settings = _settings(master or DEFAULT_MASTER, conf, _log4j(folder, log))
+    if submitted:
+        settings = {_TIME_ZONE: _QUIET[_TIME_ZONE], **conf}
+    spark = _start(settings, log)
     _silence_query_contexts()
     return OpenSession(spark=spark, is_ours=True, log_file=log)
 
@@ -156,8 +170,24 @@ def check_speculation(spark: SparkSession) -> None:
 
     Raises:
         PlanError: `spark/speculation-refused`.
+        NotYetBuiltError: see `require_classic`.
     """
+    require_classic(spark)
     _refuse_speculation(spark.sparkContext.getConf().get("spark.speculation"))
+
+
+def require_classic(spark: SparkSession) -> None:
+    """Refuse a session of Spark Connect, which has no JVM in reach.
+
+    Raises:
+        NotYetBuiltError: `spark/connect-not-built`.
+    """
+    if getattr(spark, "_jsparkSession", None) is None:
+        raise NotYetBuiltError(
+            "spark/connect-not-built",
+            "this version works in Spark's own process, not over Spark Connect",
+            remedy="Use a session that was started with a master.",
+        )
 
 
 def _refuse_speculation(value: str | None) -> None:
@@ -215,7 +245,7 @@ def _settings(master: str, conf: Mapping[str, str], log4j: Path) -> dict[str, st
     """Return the settings of a new session; the caller's override ours, Java options are joined."""
     ours = {**_QUIET, **(_LOOPBACK if master.startswith("local") else {})}
     java = f"-Dlog4j2.configurationFile={log4j.as_uri()} {conf.get(_JAVA_OPTIONS, '')}".strip()
-    fixed = {"spark.master": master, _JAVA_OPTIONS: java}
+    fixed = {_MASTER: master, _JAVA_OPTIONS: java}
     return {"spark.app.name": _APP_NAME, **ours, **conf, **fixed}
 
 
@@ -223,17 +253,26 @@ def _start(settings: Mapping[str, str], log: Path) -> SparkSession:
     """Start a session with exactly these settings."""
     configured = SparkConf().setAll(list(settings.items()))
     try:
-        with _stderr_into(log), _this_python(settings["spark.master"]):
+        with _stderr_into(log), _workers_python(settings, _master_of(settings)):
             spark = SparkSession.builder.config(conf=configured).getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as error:
+    except (PySparkException, Py4JError, OSError, RuntimeError) as error:
+        reason = first_line(error) if isinstance(error, SPARK_REFUSES) else error
         raise EngineError(
             "spark/not-started",
-            f"Spark did not start: {error}",
+            f"Spark did not start: {reason}",
             where=Where(file=str(log)),
             remedy="The log named above has the reason.",
         ) from error
     _log_faults_of_accumulators(spark)
     return spark
+
+
+def _master_of(settings: Mapping[str, str]) -> str:
+    """Return the master of the settings, or else that of the submission."""
+    if _MASTER in settings:
+        return settings[_MASTER]
+    SparkContext._ensure_initialized()  # noqa: SLF001 - defaults are known once the JVM is
+    return SparkConf().get(_MASTER, DEFAULT_MASTER) or DEFAULT_MASTER
 
 
 def _log_faults_of_accumulators(spark: SparkSession) -> None:
@@ -263,14 +302,17 @@ def _stderr_into(log: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _this_python(master: str) -> Iterator[None]:
-    """Make a local session's workers run this interpreter, and find its modules alone.
+def _workers_python(settings: Mapping[str, str], master: str) -> Iterator[None]:
+    """Make workers run the right interpreter: a local session's this one, and its modules alone.
 
     Spark reads `PYSPARK_PYTHON` once, at the start; another Python that it names may lack what
     tasks import. Workers inherit the other variable: without it a folder of the user's beside the
-    spec would hide a package of the same name. On a cluster the variables are its owner's.
+    spec would hide a package of the same name. On a cluster the variables are its owner's; the
+    setting counts there, as with `spark-submit`, though PySpark itself looks at the variable only.
     """
-    ours = {} if not master.startswith("local") else {_PYTHON: sys.executable, _SAFE_PATH: "1"}
+    ours = {_PYTHON: settings[_PYTHON_SETTING]} if _PYTHON_SETTING in settings else {}
+    if is_local(master):
+        ours = {_PYTHON: sys.executable, _SAFE_PATH: "1"}
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:

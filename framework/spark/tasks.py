@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from framework.engine.tasks import release_memory
 from framework.errors import FrameworkError, TaskError
+from framework.spark.cluster.preflight import check_new_executors
 from framework.spark.jobs import cancel, inherited, new_tag, tagged
 from framework.spark.object_stores import reach_stores
 from framework.spark.session import check_speculation
@@ -126,21 +127,21 @@ class SparkTasks:
         """
         check_speculation(spark)
         self._spark = spark
-        self._parallelism = max(1, spark.sparkContext.defaultParallelism)
 
     @property
     def parallelism(self) -> int:
-        """Cores of all executors, as Spark counts them when this object is created."""
-        return self._parallelism
+        """Cores of all executors that are there now, as Spark counts them."""
+        return max(1, self._spark.sparkContext.defaultParallelism)
 
     def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
         """Yield statuses, job by job as jobs complete.
 
-        `work` is imported by its name on the executors, where this package must be installed.
+        `work` is imported by its name on the executors, to which this package is sent.
         Leaving the iterator early, by an error or an interruption too, cancels running jobs.
         """
         reach_stores(self._spark)
-        name, size = name_of(work), self._parallelism
+        check_new_executors(self._spark)
+        name, size = name_of(work), self.parallelism
         chunks = [descriptors[at : at + size] for at in range(0, len(descriptors), size)]
         context, tag, stopped = self._spark.sparkContext, new_tag(), Event()
         local = inherited(context)

@@ -36,6 +36,7 @@ _CLASSES: Final[Mapping[str, int]] = {
     "SchemaIssue": 1,
     "Danger": 1,
     "Damage": 5,
+    "Lack": 5,
     "TableFinding": 1,
     "PlanNote": 0,
 }

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
+from importlib.resources import files
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -40,7 +40,7 @@ SPARK_FAILS_BEFORE: Final = -2_208_988_800
 """1900-01-01: Spark 3 refuses earlier timestamps in files that do not name their calendar."""
 
 _DAY: Final = 86_400
-_ZONES: Final = Path(__file__).with_name("legacy_zones.json")
+_ZONES: Final = files(__package__).joinpath("legacy_zones.json")
 # The form Java accepts besides its zone names; it treats anything else as GMT.
 _OFFSET: Final = re.compile(r"GMT([+-])(\d{1,2})(?::?([0-5]\d))?")
 _NO_JAVA_NAME: Final = re.compile(r"Z|(?:UTC|UT|GMT)?[+-][\d:]+")

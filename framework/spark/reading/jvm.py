@@ -16,7 +16,7 @@ from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from framework.errors import NotYetBuiltError
+from framework.spark.session import require_classic
 
 __all__ = ["Jvm"]
 
@@ -35,12 +35,7 @@ class Jvm:
             NotYetBuiltError: `spark/connect-not-built` for a session of Spark Connect.
         """
         self.spark = spark
-        if getattr(spark, "_jsparkSession", None) is None:
-            raise NotYetBuiltError(
-                "spark/connect-not-built",
-                "this version reads tables in Spark's own process, not over Spark Connect",
-                remedy="Use a session that was started with a master.",
-            )
+        require_classic(spark)
         self.session: Any = spark._jsparkSession  # noqa: SLF001 - see the module's docstring
         root: Any = spark._jvm  # noqa: SLF001 - see the module's docstring
         self.root = root

@@ -30,6 +30,7 @@ from framework.engine.tasks import decode, encode
 from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.table.partition_path import PartitionField, PartitionValue, partition_values
+from framework.spark.cluster.preflight import check_new_executors
 from framework.spark.reading.adopted import (
     GONE_FILE,
     GONE_ROW,
@@ -97,6 +98,7 @@ def merged_frames(
             `read/no-meta-columns`.
     """
     table.require_meta_columns("merging log files")
+    check_new_executors(scanner.jvm.spark)
     merger = _Merger(scanner=scanner, table=table)
     slices = logged.slices
     if sum(log.size for each in slices for log in each.slice.logs) > most_bytes:

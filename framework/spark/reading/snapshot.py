@@ -162,8 +162,8 @@ def absolute(location: str | Path) -> str:
 
 def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
     """Return the rows of an open table; costs and errors are those of `read`."""
-    reach_stores(spark)
     jvm = Jvm(spark)
+    reach_stores(spark)
     settings = private_settings(spark.sparkContext.defaultParallelism, how.files_per_split)
     session = jvm.private_session(settings)
     with EarlyListing(jvm, session) as early:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any, Final
 
 from framework.spec.document.findings import nearest
@@ -20,7 +20,7 @@ from framework.spec.rules.argument_values import misfits, moment
 
 __all__ = ["ArgumentFault", "argument_faults", "checks_rows", "column_arguments", "expectations"]
 
-_CATALOGUE: Final = Path(__file__).with_name("gx_catalogue.json")
+_CATALOGUE: Final = files(__package__).joinpath("gx_catalogue.json")
 _BOUNDS: Final = ("min_value", "max_value")
 _SOME_DAY: Final = datetime(2026, 11, 22, 9, 30, 15, 123456, UTC)
 

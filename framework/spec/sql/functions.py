@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Final
 
 from framework.spec.document.findings import nearest
@@ -12,7 +12,7 @@ from framework.spec.document.findings import nearest
 __all__ = ["AGGREGATES", "OF_THEIR_ROW", "function_fault", "nearest_function", "refused_functions"]
 
 
-_FILE: Final = Path(__file__).with_name("spark_functions.json")
+_FILE: Final = files(__package__).joinpath("spark_functions.json")
 _SYNTAX: Final = frozenset(
     {"cast", "try_cast", "timestampadd", "timestampdiff", "timediff", "try_timestampadd"}
 )
