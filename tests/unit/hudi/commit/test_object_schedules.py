@@ -142,12 +142,6 @@ def _no_listing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(object_schedules, "check_listing", _nothing)
 
 
-def _no_metadata(patch: pytest.MonkeyPatch) -> None:
-    """Metadata of a partition goes with the instant that made it, also in a table."""
-    patch.setattr(fence, "keeps_metadata", lambda _: False)
-    patch.setattr(recovery, "keeps_metadata", lambda _: False)
-
-
 def _no_memory(patch: pytest.MonkeyPatch) -> None:
     """A rollback does not write down which files may still arrive."""
     patch.setattr(rollback, "await_late_files", _nothing)
@@ -192,7 +186,6 @@ def first_violation(scenario: Scenario) -> str | None:
         (_no_markers, LOADS),
         (_no_listing, OTHER),
         (_no_token, LOADS),
-        (_no_metadata, LOADS),
         (_no_memory, UNDONE),
         (_no_finish, UNDONE),
     ],
