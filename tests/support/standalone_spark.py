@@ -38,9 +38,8 @@ _NO_REST: Final = "-Dspark.master.rest.enabled=false"
 _START_S: Final = 240.0
 _NAMESPACE: Final = f"""
 set -e
-mkdir -p {_INSIDE}
-mount -t tmpfs tmpfs {_INSIDE}
-mkdir {_INSIDE}/spark {_INSIDE}/work
+mount -t tmpfs tmpfs /mnt
+mkdir -p {_INSIDE}/spark {_INSIDE}/work
 mount --bind "$1" {_INSIDE}/spark
 shift
 while [ "$1" != -- ]; do mount -t tmpfs tmpfs "$1"; shift; done
