@@ -65,10 +65,10 @@ class _Placed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LotsTask:
-    """Some parts whose keys are to be divided into `count` lots; `path` as of `KeyLots`."""
+    """Some parts whose keys are to be divided into `count` lots; `scope` as of `KeyLots`."""
 
     job: LoadJob
-    path: str | None
+    scope: str | None
     count: int
     parts: tuple[_Placed, ...]
 
@@ -87,12 +87,12 @@ class KeyLots:
     """The divided incoming keys of one scope; owners are buckets, places are rows of them.
 
     Attributes:
-        path: the partition whose rows have these keys; None means all.
+        scope: the partition whose rows have these keys; None means all.
         count: number of lots.
         files: the files.
     """
 
-    path: str | None
+    scope: str | None
     count: int
     files: tuple[LotsFile, ...]
 
@@ -132,7 +132,7 @@ def divided_keys(
         if rows > _MOST_TEXTS:
             counts[scope] = min(_MOST_LOTS, -(-rows // _LOT_KEYS))
             work += [
-                LotsTask(job=job, path=scope, count=counts[scope], parts=tuple(some))
+                LotsTask(job=job, scope=scope, count=counts[scope], parts=tuple(some))
                 for some in shared(
                     parts, lambda each: each.part.rows, tasks.parallelism, least=BUCKET_ROWS
                 )
@@ -142,7 +142,7 @@ def divided_keys(
         found = decode(LotsFile, status)
         files[found.scope].append(found)
     return tuple(
-        KeyLots(path=scope, count=count, files=tuple(sorted(files[scope], key=lambda f: f.path)))
+        KeyLots(scope=scope, count=count, files=tuple(sorted(files[scope], key=lambda f: f.path)))
         for scope, count in counts.items()
     )
 
@@ -176,7 +176,7 @@ def lots_task(descriptor: str) -> str:
         for each, batch in zip(task.parts, batches, strict=True):
             places = np.arange(each.first, each.first + each.part.rows, dtype=np.uint32)
             writer.add(batch.column(KEY), each.bucket, places)
-    return encode(LotsFile(scope=task.path, path=path, bounds=tuple(writer.bounds)))
+    return encode(LotsFile(scope=task.scope, path=path, bounds=tuple(writer.bounds)))
 
 
 class LotsWriter:

@@ -137,7 +137,7 @@ class _Tagger:
         self._job = job
         self._storage = storage
         self._buckets = task.buckets
-        self._lots = {each.path: each for each in task.lots}
+        self._lots = {each.scope: each for each in task.lots}
         self._slices = job.slices
         self._everywhere = job.rule.scope is KeyScope.TABLE
         self._path: str | None = None

@@ -47,7 +47,7 @@ def divided(storage: MemoryStorage, owned: Sequence[Sequence[str]], count: int) 
             for bucket, keys in list(enumerate(owned))[first : first + 2]:
                 writer.add(pa.array(keys, pa.string()), bucket, np.arange(len(keys), dtype="u4"))
         files.append(LotsFile(scope=None, path=path, bounds=tuple(writer.bounds)))
-    return KeyLots(path=None, count=count, files=tuple(files))
+    return KeyLots(scope=None, count=count, files=tuple(files))
 
 
 def slice_keys(rows: Sequence[tuple[str, bool]]) -> SliceKeys:
