@@ -194,7 +194,7 @@ class Changes:
     Attributes:
         gone: places of rows that are deleted.
         gone_keys: their keys, if only these are written; else none.
-        places: places of rows that an incoming row would replace, each once.
+        places: places of rows that an incoming row would replace, ascending, each once.
         rows: those incoming rows, in the order of `places`, then the new ones; columns are the key
             and the table's.
     """

@@ -29,7 +29,7 @@ from framework.engine.load.group_rows import (
     combined,
 )
 from framework.engine.load.hits import HITS_SCHEMA, SliceHits, read_inserts
-from framework.engine.load.input_rows import KEY
+from framework.engine.load.input_rows import KEY, by_code
 from framework.engine.load.job import LoadJob
 from framework.engine.load.old_chunks import SourceBytes
 from framework.engine.load.patch import patched
@@ -332,8 +332,9 @@ class _Worker:
         parts = [self._taken(number, rows[buckets == number]) for number in numbers]
         found = pa.concat_tables([self._empty(), *parts])
         if len(numbers) > 1:
-            order = np.argsort(np.argsort(buckets, kind="stable"), kind="stable")
-            found = found.take(pa.array(order))
+            places = np.empty(buckets.size, np.int64)
+            places[by_code(buckets, numbers[-1] + 1)] = np.arange(buckets.size)
+            found = found.take(pa.array(places))
         return found
 
     def _keys_of(self, hits: pa.Table) -> pa.Array:

@@ -37,7 +37,7 @@ from framework.engine.load.input_rows import (
 )
 from framework.engine.load.job import InputFile, LoadJob
 from framework.engine.run.durable_files import FileStore
-from framework.engine.tasks import decode, encode
+from framework.engine.tasks import decode, encode, release_memory
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
@@ -270,6 +270,7 @@ class _NewFiles:
         for file in self._open.values():
             self._encode(file)
         self._held_rows = self._held_bytes = 0
+        release_memory()
         while sum(file.rows for file in self._open.values()) > self._most:
             self._complete(max(self._open, key=lambda path: self._open[path].rows))
 

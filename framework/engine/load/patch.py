@@ -165,10 +165,10 @@ class _Patch:
         """Return the changes to the rows of one row group, without new rows."""
         start, stop = self._starts[number], self._starts[number + 1]
         changes = self._changes
-        mine = np.flatnonzero((changes.places >= start) & (changes.places < stop))
+        first, last = np.searchsorted(changes.places, [start, stop]).tolist()
         gone = changes.gone[(changes.gone >= start) & (changes.gone < stop)]
-        rows = changes.rows.take(pa.array(mine))
-        places = changes.places[mine] - start
+        rows = changes.rows.slice(first, last - first)
+        places = changes.places[first:last] - start
         return replace(changes, gone=gone - start, places=places, rows=rows)
 
     def _group(
