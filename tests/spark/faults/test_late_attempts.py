@@ -100,6 +100,7 @@ def test_late_attempt_without_the_fence_would_leave_something(
     assert layout(lake.table) != lake.whole
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("earlier", [Earlier.AUTO, Earlier.FRESH])
 @pytest.mark.parametrize("step", STEPS)
 def test_late_attempt_of_a_dead_run_leaves_nothing(

@@ -20,6 +20,8 @@ from tests.support.scenes import Scene, a_scene, adopt, snapshot
 from tests.support.sources import ids
 from tests.unit.cli.conftest import Command
 
+pytestmark = pytest.mark.long
+
 REPOSITORY = Path(__file__).parents[3]
 
 

@@ -161,3 +161,13 @@ def test_released_memory_is_the_systems() -> None:
     del held
     release_memory()
     assert resident_mb() < full - 100
+
+
+def test_released_memory_includes_what_only_a_circle_of_objects_holds() -> None:
+    """A reader and its stream refer to each other; nothing else frees their arrays in time."""
+    circle: list[object] = [pa.repeat(pa.scalar(1, pa.int64()), 1 << 25)]
+    circle.append(circle)
+    full = resident_mb()
+    del circle
+    release_memory()
+    assert resident_mb() < full - 200

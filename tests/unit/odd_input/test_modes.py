@@ -12,6 +12,8 @@ from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, snapsh
 from tests.support.sources import ids
 from tests.support.stitching import BOOTSTRAP, pieces_of, read_table
 
+pytestmark = pytest.mark.long
+
 TYPES = ("copy_on_write", "merge_on_read")
 FILES = {f"p={p}/{name}.parquet": ids(p * 10 + n) for p in range(6) for n, name in enumerate("ab")}
 RULES = [

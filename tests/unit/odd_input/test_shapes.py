@@ -17,6 +17,8 @@ from tests.support.scenes import Scene, a_document, a_scene, adopt
 from tests.support.sources import a_source, ids
 from tests.support.stitching import META, Piece, pieces_of, read_table
 
+pytestmark = pytest.mark.long
+
 MODES = ("metadata_only", "full_record")
 NOON = dt.datetime(2024, 5, 6, 12, 30, 1, 123456, tzinfo=dt.UTC)
 TWO = {"a": "int", "b": "string"}

@@ -27,6 +27,8 @@ from tests.support.s3_server import S3Server, running_s3
 from tests.support.scenes import Scene, a_document, a_scene, adopt, execute, plan, with_spec
 from tests.support.stitching import pieces_of, read_table
 
+pytestmark = pytest.mark.long
+
 TASKS = InProcessTasks(2)
 FILES = {
     f"p={p}/{name}.parquet": pa.table({"id": [100 * p + n, 100 * p + n + 1], "v": ["a", "é"]})

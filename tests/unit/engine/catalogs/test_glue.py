@@ -17,6 +17,8 @@ from framework.vocabulary import CatalogKind
 from tests.support.catalog_suite import CatalogSuite
 from tests.support.catalogs import golden_table
 
+pytestmark = pytest.mark.long
+
 TARGET = CatalogTarget(kind=CatalogKind.GLUE, database="shop", table="cow", region="eu-central-1")
 
 

@@ -15,6 +15,8 @@ from tests.support.catalog_suite import CatalogSuite
 from tests.support.catalogs import a_target, golden_table
 from tests.support.thrift_metastore import thrift_metastore
 
+pytestmark = pytest.mark.long
+
 
 class TestHiveCatalog(CatalogSuite):
     """The suite, as of releases 2.3 and 3, which have `get_table`."""

@@ -21,6 +21,8 @@ from framework.engine.reporting.lineage import RunState, emit, run_event, run_uu
 from framework.engine.results import AuditReport
 from tests.support.reports import HOSTILE, a_hostile_report, a_refused_report, a_report, a_result
 
+pytestmark = pytest.mark.long
+
 
 def event(
     report: AuditReport, kind: RunState = RunState.COMPLETE, source: str | None = None

@@ -37,6 +37,8 @@ from tests.support.rewrites import (
     survivors,
 )
 
+pytestmark = pytest.mark.long
+
 KINDS = ("copy_on_write", "merge_on_read")
 
 

@@ -18,6 +18,8 @@ from tests.support.dying_objects import dies_on_objects
 from tests.support.object_lives import ObjectStore, an_object_store
 from tests.support.object_services import SERVICES, ServicedTable, Signature
 
+pytestmark = pytest.mark.long
+
 NAMES = tuple(SERVICES)
 _SAMPLE = 1
 

@@ -34,6 +34,8 @@ from tests.support.loads import (
 from tests.support.storage_suite import put, tree
 from tests.support.transactions import TTL_MS, a_transaction, bootstrap, recover
 
+pytestmark = pytest.mark.long
+
 ACTIONS = (Action.COMMIT, Action.DELTACOMMIT, Action.REPLACECOMMIT)
 
 

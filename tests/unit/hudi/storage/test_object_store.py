@@ -21,6 +21,8 @@ from tests.support.s3_proxy import Fault, Proxy, proxied
 from tests.support.s3_server import S3Server, running_s3
 from tests.support.storage_suite import ObjectSuite, condition_of, put, read, tree
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[S3Server]:

@@ -12,6 +12,8 @@ from framework.hudi.storage.store_settings import STORAGE_VARIABLE, settings_tex
 from tests.support.s3_server import S3Server, running_s3
 from tests.support.storage_suite import condition_of, put, read, tree
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[S3Server]:
