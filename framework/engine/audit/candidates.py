@@ -20,7 +20,7 @@ from uuid import uuid4
 import numpy as np
 
 from framework.engine.audit.keys import HashedKeys, KeySource, source_keys, staged_keys
-from framework.engine.audit.spill import SpillReader, is_among, partition_mix
+from framework.engine.audit.spill import SpillReader, is_among, scope_mix
 from framework.engine.tasks import Tasks, decode, encode
 from framework.hudi.codecs.hash_sort import distinct, sort_hashes
 from framework.hudi.storage.locations import open_storage
@@ -322,7 +322,7 @@ def check_task(descriptor: str) -> str:
     found: _Found = {}
     for file in task.files:
         scope = file.partition_path if task.by_partition else ""
-        mix = np.uint64(partition_mix(scope) if task.by_partition else 0)
+        mix = scope_mix(scope, by_partition=task.by_partition)
         sought, before = np.sort(wanted ^ mix), 0
         for keys in _keys(task, file):
             for each in _matches(keys, sought, file.number, before):

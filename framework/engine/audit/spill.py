@@ -26,7 +26,15 @@ from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, Where
 from framework.hudi.storage.port import Storage
 
-__all__ = ["Block", "SpillReader", "SpillWriter", "bucket_bits", "is_among", "partition_mix"]
+__all__ = [
+    "Block",
+    "SpillReader",
+    "SpillWriter",
+    "bucket_bits",
+    "is_among",
+    "partition_mix",
+    "scope_mix",
+]
 
 _MAGIC: Final = b"LSSPILL1"
 _ROWS_PER_BUCKET: Final = 1 << 20
@@ -95,6 +103,11 @@ def partition_mix(partition_path: str) -> int:
     """Return the value xored into the hashes of a partition's keys if keys are unique in it."""
     digest = hashlib.blake2b(partition_path.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
+
+
+def scope_mix(partition_path: str, *, by_partition: bool) -> np.uint64:
+    """Return the value to xor into the hashes of a partition's keys; 0 in a table-wide scope."""
+    return np.uint64(partition_mix(partition_path) if by_partition else 0)
 
 
 class SpillWriter:

@@ -30,7 +30,7 @@ from framework.engine.audit.screen import (
     excluded_rows,
     screen,
 )
-from framework.engine.audit.spill import partition_mix
+from framework.engine.audit.spill import scope_mix
 from framework.engine.audit.subject import InputRows
 from framework.engine.bootstrap.begin import Begun
 from framework.engine.bootstrap.job import WorkRange, table_schemas, work_ranges
@@ -304,7 +304,7 @@ def _repeated(
     keys, rule = task.keys, task.keys.rule
     partition = next(read_files(keys.inventory, number, number + 1)).partition_path
     scope = partition if rule.scope is KeyScope.PARTITION else ""
-    mix = np.uint64(partition_mix(scope) if rule.scope is KeyScope.PARTITION else 0)
+    mix = scope_mix(scope, by_partition=rule.scope is KeyScope.PARTITION)
     gone = excluded_rows(storage, task.gone.get(number, ""))
     before = 0
     for batch, values in key_batches(keys, number):

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from framework.engine.audit.candidates import compare_buckets
-from framework.engine.audit.spill import SpillWriter, bucket_bits, is_among, partition_mix
+from framework.engine.audit.spill import SpillWriter, bucket_bits, is_among, scope_mix
 from framework.engine.fsck.findings import Check, Severity, TableFinding
 from framework.engine.reading.slice_rows import SliceFiles, SliceTable, slice_columns
 from framework.engine.tasks import Tasks, decode, encode, shared
@@ -198,7 +198,7 @@ def _keys(task: KeyTask, work: KeySlice) -> pa.Array:
 
 def _mix(task: KeyTask, work: KeySlice) -> np.uint64:
     """Return what makes hashes of other partitions differ, if keys may repeat there."""
-    return np.uint64(partition_mix(work.partition_path) if task.by_partition else 0)
+    return scope_mix(work.partition_path, by_partition=task.by_partition)
 
 
 def _stored(scratch: str, hashes: np.ndarray) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.audit.spill import SpillReader, SpillWriter, bucket_bits, partition_mix
+from framework.engine.audit.spill import SpillReader, SpillWriter, bucket_bits, scope_mix
 from framework.engine.load.input_rows import KEY
 from framework.engine.load.job import BUCKET_ROWS, LoadJob
 from framework.engine.load.key_input import FILE, PATH, ROW, Part, incoming_schema
@@ -221,10 +221,8 @@ def _holds(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _hashes(job: LoadJob, path: str, keys: pa.Array) -> np.ndarray:
     """Return a hash for each key of a partition, the same for one key in one scope."""
-    hashes = key_hashes(keys)
-    if job.rule.scope is KeyScope.TABLE:
-        return hashes
-    mixed: np.ndarray = hashes ^ np.uint64(partition_mix(path))
+    mix = scope_mix(path, by_partition=job.rule.scope is KeyScope.PARTITION)
+    mixed: np.ndarray = key_hashes(keys) ^ mix
     return mixed
 
 

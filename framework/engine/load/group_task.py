@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.audit.spill import SpillWriter, scope_mix
 from framework.engine.load.assignment import Stretch, count_rows, pieces
 from framework.engine.load.dedup import Bucket, taken_rows
 from framework.engine.load.group_rows import (
@@ -184,8 +184,8 @@ class _Worker:
         self.made[made.patched] += 1
         staged = self._files.path(work.partition_path, work.name)
         store.put(staged, made.data)
-        mix = partition_mix(work.partition_path) if self._mixed else 0
-        spill.add(work.number, made.fresh ^ np.uint64(mix))
+        mix = scope_mix(work.partition_path, by_partition=self._mixed)
+        spill.add(work.number, made.fresh ^ mix)
         return _status(work, staged, made)
 
     def _rewritten(self, work: GroupWork, old: SliceFiles | None) -> _Written:

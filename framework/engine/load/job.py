@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+from uuid import NAMESPACE_URL, uuid5
 
 import pyarrow as pa
 
@@ -23,16 +24,34 @@ from framework.hudi.bootstrap.source_schema import decode_schema
 from framework.hudi.commit.fenced import FencedStorage
 from framework.hudi.commit.intent import Intent, Transaction
 from framework.hudi.commit.statuses import AuditedFiles, WrittenFiles
+from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.keygen.rule import KeyRule
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Storage
 from framework.hudi.view.remote import ServiceAddress
 from framework.vocabulary import WriteOperation
 
-__all__ = ["BUCKET_ROWS", "AuditedLoad", "InputFile", "LoadJob", "Opened", "Pinned", "WrittenLoad"]
+__all__ = [
+    "BUCKET_ROWS",
+    "NEW_KEYS_ONLY",
+    "ROWS_PER_TASK",
+    "AuditedLoad",
+    "InputFile",
+    "LoadJob",
+    "Opened",
+    "Pinned",
+    "WrittenLoad",
+]
 
 BUCKET_ROWS: Final = 4_000_000
 """Rows that are deduplicated at a time: their hashes, held twice, take 64 MB of a task."""
+
+ROWS_PER_TASK: Final = 250_000
+"""Least rows of the input that are worth a task."""
+NEW_KEYS_ONLY: Final = frozenset(
+    {WriteOperation.INSERT, WriteOperation.BULK_INSERT, WriteOperation.INSERT_OVERWRITE}
+)
+"""Operations that refuse a key that the table has, or that occurs twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +123,15 @@ class LoadJob:
     def names_keys(self) -> bool:
         """Whether rows already have their record key: automatic keys, which no column holds."""
         return self.rule.is_automatic and self.operation in _BY_KEY
+
+    def new_file_id(self, partition_path: str, number: int) -> str:
+        """Return the file id of a new file group; `number` is its own in the partition."""
+        name = f"lakestrap:{self.instant}:{partition_path}:{number}"
+        return f"{uuid5(NAMESPACE_URL, name)}-0"
+
+    def base_name(self, file_id: str, number: int) -> str:
+        """Return the name of the base file that this load writes for a group."""
+        return str(BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=self.instant))
 
     def storage(self) -> Storage:
         """Return the table's storage, which rejects new files once the run is over."""

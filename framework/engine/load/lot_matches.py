@@ -212,7 +212,7 @@ def _grouped(storage: Storage, path: str, slices: int) -> Iterator[_Grouped]:
 
 
 def _in_order(matches: np.ndarray, rows: int) -> Matches:
-    """Return the matches of a slice of so many rows in the order of their positions."""
+    """Return the matches of a slice with `rows` rows in the order of their positions."""
     places = np.full(rows, _NONE)
     places[matches["position"]] = np.arange(matches.size, dtype=np.uint32)
     positions = np.flatnonzero(places != _NONE)

@@ -17,7 +17,7 @@ from framework.engine.audit.account import Account
 from framework.engine.events import Progress
 from framework.engine.load.assignment import MOST_ROWS
 from framework.engine.load.input_rows import paths_of, piece_columns, pieces_of
-from framework.engine.load.job import Opened, Pinned, WrittenLoad
+from framework.engine.load.job import NEW_KEYS_ONLY, ROWS_PER_TASK, Opened, Pinned, WrittenLoad
 from framework.engine.load.new_files_task import NewFilesTask, NewFilesWritten, new_files_task
 from framework.engine.load.refusals import refuse_nulls
 from framework.engine.run.inspection import Intake
@@ -27,18 +27,13 @@ from framework.hudi.bootstrap.source_schema import encode_schema
 from framework.hudi.commit.statuses import written_files
 from framework.plan.stages import RowStages, WriteRows
 from framework.plan.words import count_text
-from framework.vocabulary import WriteOperation
 
 __all__ = ["NewRows", "new_rows", "write_new_rows"]
 
 _STAGE: Final = "write"
-_ROWS_PER_TASK: Final = 250_000
 _LEAST_SHARE: Final = 1 / 8
 """Of the target size: tasks share no file, and more tasks would make files smaller than this."""
 _SAMPLED_FILES: Final = 4
-_ONCE_ONLY: Final = frozenset(
-    {WriteOperation.INSERT, WriteOperation.BULK_INSERT, WriteOperation.INSERT_OVERWRITE}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +52,10 @@ def new_rows(run: RunState, opened: Opened, pinned: Pinned, stage: WriteRows) ->
     Raises:
         SourceDriftError, CorruptFileError, PlanError: as in `incoming_task`.
     """
-    if opened.table is not None or stage.operation not in _ONCE_ONLY or not pinned.files:
+    if opened.table is not None or stage.operation not in NEW_KEYS_ONLY or not pinned.files:
         return None
     parallelism = stage.parallelism or run.ctx.tasks.parallelism
-    busy = max(1, min(parallelism, pinned.rows // _ROWS_PER_TASK))
+    busy = max(1, min(parallelism, pinned.rows // ROWS_PER_TASK))
     if busy == 1:
         return NewRows(tasks=1)
     least = len(_some_paths(pinned)) * stage.target_file_size * _LEAST_SHARE

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framework.engine.audit.spill import SpillWriter, partition_mix
+from framework.engine.audit.spill import SpillWriter, scope_mix
 from framework.engine.load.group_rows import (
     Changes,
     GrowingFile,
@@ -43,7 +43,6 @@ from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
 from framework.hudi.commit.statuses import FileStatus, Statuses
 from framework.hudi.commit.task_files import NewName, TaskFiles
-from framework.hudi.filegroup.slices import BaseFileName
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope
@@ -165,12 +164,10 @@ class _NewFile:
     """One new file of a partition; it holds rows until they make a row group."""
 
     def __init__(self, job: LoadJob, path: str, number: int) -> None:
-        group = uuid5(NAMESPACE_URL, f"lakestrap:{job.instant}:{path}:{number}")
-        self.file_id = f"{group}-0"
-        name = BaseFileName(file_id=self.file_id, write_token=f"{number}-0-0", instant=job.instant)
+        self.file_id = job.new_file_id(path, number)
         self.path = path
         self.number = number
-        self.name = str(name)
+        self.name = job.base_name(self.file_id, number)
         self.rows = 0
         self._job = job
         self._made = GrowingFile(job, self.name, None)
@@ -278,8 +275,8 @@ class _NewFiles:
         """Encode the rows that a file holds."""
         hashes = file.write()
         if hashes.size:
-            mix = partition_mix(file.path) if self._mixed else 0
-            self._spill.add(file.number, hashes ^ np.uint64(mix))
+            mix = scope_mix(file.path, by_partition=self._mixed)
+            self._spill.add(file.number, hashes ^ mix)
 
     def _complete(self, path: str) -> None:
         """Store the open file of a partition."""

@@ -19,7 +19,15 @@ from framework.engine.load.hits import (
     hit_batches,
 )
 from framework.engine.load.input_rows import KEY
-from framework.engine.load.job import BUCKET_ROWS, InputFile, LoadJob, Opened, Pinned
+from framework.engine.load.job import (
+    BUCKET_ROWS,
+    NEW_KEYS_ONLY,
+    ROWS_PER_TASK,
+    InputFile,
+    LoadJob,
+    Opened,
+    Pinned,
+)
 from framework.engine.load.key_input import IncomingTask, KeyedRows, Part, incoming_task
 from framework.engine.load.key_lots import divided_keys
 from framework.engine.load.refusals import TakenKey, refuse_duplicates, refuse_nulls, refuse_taken
@@ -50,11 +58,7 @@ _SHOWN = 50
 
 _NEAR_ROWS: Final = 1_000_000
 """Input rows up to which the work is faster in process than sent to tasks."""
-_ROWS_PER_TASK: Final = 250_000
 _BYTES_PER_TASK: Final = 4 << 20
-_NEW_KEYS_ONLY: Final = frozenset(
-    {WriteOperation.INSERT, WriteOperation.BULK_INSERT, WriteOperation.INSERT_OVERWRITE}
-)
 
 
 def tag_rows(run: RunState, opened: Opened, pinned: Pinned, stage: TagRows) -> Compared:
@@ -69,7 +73,7 @@ def tag_rows(run: RunState, opened: Opened, pinned: Pinned, stage: TagRows) -> C
         compared = compare(ctx.tasks, job, pinned.files, slices)
         _report_fallbacks(ctx.events, compared.tagged.fallbacks)
         hits = sum(each.hits for each in compared.tagged.facts)
-        if hits and job.operation in _NEW_KEYS_ONLY:
+        if hits and job.operation in NEW_KEYS_ONLY:
             refuse_taken(job, hits, taken_keys(ctx.storage, compared))
         groups = count_text(len(compared.tagged.slices), "file group")
         read = f"{compared.tagged.looked:,} read"
@@ -198,7 +202,7 @@ def key_rows(
     nearby = _nearby(tasks, sum(each.rows for each in files))
     work = [
         encode(IncomingTask(job=job, files=tuple(part)))
-        for part in shared(files, lambda f: f.rows, nearby.parallelism, least=_ROWS_PER_TASK)
+        for part in shared(files, lambda f: f.rows, nearby.parallelism, least=ROWS_PER_TASK)
     ]
     keyed = [decode(KeyedRows, status) for status in nearby.run(incoming_task, work)]
     refuse_nulls(job, files, [each.nulls for each in keyed])

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
-from uuid import NAMESPACE_URL, uuid5
 
 from framework.engine.audit.account import Account
 from framework.engine.events import Events, Progress, silent
@@ -20,7 +19,7 @@ from framework.engine.run.state import RunState
 from framework.engine.tasks import LimitedTasks, Tasks, decode, encode, shared
 from framework.hudi.commit.statuses import written_files
 from framework.hudi.commit.task_files import log_token
-from framework.hudi.filegroup.slices import BaseFileName, FileGroupId, FileSlice, LogFileName
+from framework.hudi.filegroup.slices import FileGroupId, FileSlice, LogFileName
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.timeline import load_timeline
 from framework.hudi.view.facts import planned_groups, requested_compaction
@@ -130,13 +129,12 @@ def group_works(
             continue
         path = share.partition_path
         new[path] += 1
-        name = f"lakestrap:{job.instant}:{path}:{new[path]}"
-        file_id = f"{uuid5(NAMESPACE_URL, name)}-0"
+        file_id = job.new_file_id(path, new[path])
         yield GroupWork(
             number=number,
             partition_path=path,
             file_id=file_id,
-            name=_base_name(job, file_id, number),
+            name=job.base_name(file_id, number),
             inserts=tuple(share.inserts),
         )
 
@@ -156,7 +154,7 @@ def _existing(
         number=number,
         partition_path=share.partition_path,
         file_id=file_id,
-        name=_log_name(job, found, number, start) if appends else _base_name(job, file_id, number),
+        name=_log_name(job, found, number, start) if appends else job.base_name(file_id, number),
         slice=asked(found, by_address=job.view is not None),
         tagged=tagged,
         previous=start if appends else found.base_instant,
@@ -164,11 +162,6 @@ def _existing(
         hits=compared.tagged.hits[tagged],
         inserts=tuple(share.inserts),
     )
-
-
-def _base_name(job: LoadJob, file_id: str, number: int) -> str:
-    """Return the name of the base file that this load writes for a group."""
-    return str(BaseFileName(file_id=file_id, write_token=f"{number}-0-0", instant=job.instant))
 
 
 def _log_name(job: LoadJob, found: FileSlice, number: int, start: str) -> str:

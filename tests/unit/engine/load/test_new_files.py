@@ -103,7 +103,7 @@ def test_bulk_insert_of_several_tasks_goes_straight_only_if_files_are_large_enou
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: int, goes: str
 ) -> None:
     """Each task has files of its own, so that with few rows they would be small."""
-    monkeypatch.setattr(new_files, "_ROWS_PER_TASK", 10)
+    monkeypatch.setattr(new_files, "ROWS_PER_TASK", 10)
     lake = Lake(folder=tmp_path)
     parts = [some_orders(first, 40) for first in range(0, 160, 40)]
     found = tag_summary(lake, *parts, tasks=2, target_file_size=target)
@@ -115,7 +115,7 @@ def test_bulk_insert_of_several_tasks_completes_files_at_their_target_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several files of each partition come from each task; no name or number occurs twice."""
-    monkeypatch.setattr(new_files, "_ROWS_PER_TASK", 10)
+    monkeypatch.setattr(new_files, "ROWS_PER_TASK", 10)
     monkeypatch.setattr(new_files_task, "_HELD_ROWS", 25)
     lake = Lake(folder=tmp_path)
     parts = [some_orders(first, 100) for first in range(0, 400, 100)]
@@ -175,7 +175,7 @@ def test_bulk_insert_with_one_key_in_two_files_names_the_rows_of_the_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The gate finds it in what two tasks wrote; the report names where it comes from."""
-    monkeypatch.setattr(new_files, "_ROWS_PER_TASK", 10)
+    monkeypatch.setattr(new_files, "ROWS_PER_TASK", 10)
     lake = Lake(folder=tmp_path)
     parts = some_orders(0, 30), some_orders(30, 30), some_orders(27, 1)
     with pytest.raises(AuditFailedError) as caught:
@@ -256,7 +256,7 @@ def test_bulk_insert_within_any_limits_leaves_the_rows_of_the_input(
     lake = Lake(folder=tmp_path_factory.mktemp("bulk"))
     tasks, file_size = shape
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(new_files, "_ROWS_PER_TASK", 10)
+        patch.setattr(new_files, "ROWS_PER_TASK", 10)
         for name, value in most.items():
             patch.setattr(new_files_task, name, value)
         tag_summary(lake, *parts, tasks=tasks, target_file_size=file_size)
