@@ -26,7 +26,7 @@ KEPT = (
 QUICK = 3
 LONG = 60
 FULL = 240
-SHARDS = 20
+SHARDS = 8
 
 
 def setting_of(kind: TableType, *, automatic: bool = False) -> Setting:
@@ -81,7 +81,7 @@ def test_services_in_thousands_of_orders_leave_the_rows_that_a_dictionary_holds(
     tmp_path: Path, shard: int
 ) -> None:
     """Longer lives as well."""
-    lives = Lives(folder=tmp_path, length=14 + shard)
+    lives = Lives(folder=tmp_path, length=14 + 3 * shard)
     live_all(lives, range(1000 * (shard + 1), 1000 * (shard + 1) + FULL))
 
 
