@@ -11,10 +11,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter, OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
+from framework.errors import PlanError
+from framework.hudi.storage.object_uri import is_object_uri, parse_object_uri
 from framework.hudi.timeline.timeline import Timeline, timeline_hash, timeline_hashes
 from framework.hudi.view.incremental import IncrementalView
 from framework.timeline_service.dto import Places
@@ -65,7 +68,7 @@ class ServedTable:
         self.id = id_
         self.location = location
         self.view = view
-        self.places = Places(location)
+        self.places = Places(_plain_path(location))
         self.answers: Counter[str] = Counter()
         self._driver = driver
         self._claims: _Claims | None = None
@@ -206,7 +209,10 @@ class Tables:
 
 
 def _plain_path(location: str) -> str:
-    """Return the canonical spelling: no scheme of local files, no trailing slash."""
+    """Return the canonical spelling: no scheme of local files, `s3a:` for S3, no trailing slash."""
     if location.startswith("file:"):
         location = "/" + unquote(location.removeprefix("file:")).lstrip("/")
+    if is_object_uri(location):
+        with suppress(PlanError):  # such a location is never that of a table
+            return str(parse_object_uri(location))
     return location.rstrip("/") or "/"

@@ -15,10 +15,10 @@ from enum import StrEnum, unique
 from typing import Final
 
 from framework.errors import CommitConflictError, CorruptFileError, StorageError, Where
-from framework.hudi.commit.created import create_bytes
+from framework.hudi.commit.created import create_bytes, create_whole
 from framework.hudi.commit.staging import Staging
 from framework.hudi.filegroup.slices import LogFileName
-from framework.hudi.storage.port import Entry, Move, Storage
+from framework.hudi.storage.port import Entry, Move, Storage, uploads_of
 from framework.hudi.table.layout import join, temp_folder
 
 __all__ = [
@@ -75,9 +75,9 @@ def place_batch(
         storage: the table.
         instant: the instant that owns the folder.
         lines: markers without line breaks.
-        new_temporary: returns a unique path outside the folder.
-        check: called when the bytes are durable, before they are moved in; if it raises, the
-            folder is unchanged.
+        new_temporary: returns a unique path outside the folder; unused where nothing moves.
+        check: called before the batch gets its name, and where files move after its bytes are
+            durable; if it raises, the folder is unchanged.
     """
     placing = (storage, new_temporary, check)
     if type_file(storage, instant) is None:
@@ -103,13 +103,17 @@ def _place(
     data: bytes,
 ) -> None:
     """Write a complete file under the first free name of `targets`."""
+    is_moved = uploads_of(storage) is None
     temporary = new_temporary()
-    with storage.create(temporary) as out:
-        out.write(data)
+    if is_moved:
+        create_bytes(storage, temporary, data)
     check()
     for target in targets:
         try:
-            storage.move([Move(source=temporary, target=target)])
+            if is_moved:
+                storage.move([Move(source=temporary, target=target)])
+            else:
+                create_whole(storage, target, temporary, data)
         except StorageError as error:
             if error.condition != "storage/exists" or target == targets[-1]:
                 raise
