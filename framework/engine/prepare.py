@@ -117,11 +117,12 @@ def load(request: Request) -> PipelineSpec:
 
 
 def locations_of(spec: PipelineSpec) -> tuple[str, ...]:
-    """Return the locations that a spec names: table, source of the bootstrap, source of loads."""
+    """Return the locations that a spec names: of table, sources, and quarantined rows."""
     found = (
         spec.table.location,
         spec.bootstrap.path if spec.bootstrap else None,
         spec.source.path if spec.source else None,
+        spec.quality.quarantine.location if spec.quality and spec.quality.quarantine else None,
     )
     return tuple(filter(None, found))
 

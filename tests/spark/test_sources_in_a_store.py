@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from framework.engine.quarantine.datasets import waiting
+from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.store_settings import STORAGE_VARIABLE
 from tests.support.s3_server import S3Server, running_s3
 from tests.support.scenes import a_document, a_scene
 from tests.support.sources import a_source
@@ -70,10 +74,10 @@ def test_source_in_a_store_is_adopted_loaded_and_read(
     assert not any(b"testtest" in each for each in files)
 
 
-def test_table_in_a_store_is_loaded_through_a_transform(
+def test_table_in_a_store_is_loaded_through_transforms_and_quarantines_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows are staged in the store too, and nothing of them is left."""
+    """Staged rows and quarantined ones lie in the store too; the session reads both."""
     monkeypatch.setenv("LAKE_KEY", "test")
     monkeypatch.setenv("RUN_PIPELINE_SECRET_LAKE", "testtest")
     scene = a_scene(tmp_path, FILES, a_document())
@@ -86,16 +90,23 @@ def test_table_in_a_store_is_loaded_through_a_transform(
         document["source"] = {"path": str(landing), "schema": "id BIGINT, v STRING, p INT"}
         document["transforms"] = [{"name": "all", "sql": "SELECT id, upper(v) AS v, p FROM source"}]
         document["write"] = {"operation": "upsert"}
+        document["quality"] = {
+            "checks": [{"name": "known", "expect": "id < 900", "on_fail": "quarantine"}],
+            "quarantine": {"location": f"s3://{bucket}/quarantine"},
+        }
         found = _run_twice(tmp_path, server, document)
-        left = [key for key in server.keys(bucket) if "/input/" in key]
+        monkeypatch.setenv(STORAGE_VARIABLE, server.environment[STORAGE_VARIABLE])
+        (batch,) = waiting(f"s3a://{bucket}/lake/t", f"s3a://{bucket}/quarantine")
+        storage = open_storage(f"s3a://{bucket}/quarantine")
+        (file,) = batch.files
+        with storage.open_input(file.removeprefix(f"{storage.location}/")) as stream:
+            rows = pq.read_table(stream).to_pylist()
+        left = [key for key in server.keys(bucket) if "/.staged-" in key or "/.ready-" in key]
+    assert [(row["id"], row["v"]) for row in rows] == [(999, "ADDED")]
     assert not [key for key in left if not key.endswith("/")]
     before = {id_: (v, p, key) for id_, v, p, key in found["rows"][0]}
     after = {id_: (v, p, key) for id_, v, p, key in found["rows"][1]}
-    assert after == before | {
-        100: ("CHANGED", 1, "100"),
-        211: ("CHANGED", 2, "211"),
-        999: ("ADDED", 1, "999"),
-    }
+    assert after == before | {100: ("CHANGED", 1, "100"), 211: ("CHANGED", 2, "211")}
 
 
 def _run_twice(folder: Path, server: S3Server, document: Mapping[str, Any]) -> dict[str, Any]:

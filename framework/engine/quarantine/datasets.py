@@ -14,7 +14,11 @@ from contextlib import contextmanager
 from framework.engine.quarantine.quarantined_batch import (
     GATHERED,
     QuarantinedBatch,
+    abandoned,
+    delete_files,
     discard,
+    exists,
+    instant_folder,
     instant_of_folder,
     of_another_table,
     read_batch,
@@ -131,7 +135,7 @@ def _all(location: str) -> Iterator[QuarantinedBatch]:
     """Yield every data set at a location."""
     storage = open_storage(location)
     for entry in storage.list(""):
-        if instant_of_folder(entry) is not None:
+        if instant_of_folder(entry) is not None and exists(storage, entry.path):
             yield read_batch(storage, entry.path)
 
 
@@ -139,7 +143,7 @@ def _readable(location: str) -> Iterator[QuarantinedBatch]:
     """Yield the readable data sets; whose the others are is unknown."""
     storage = open_storage(location)
     for entry in list(storage.list("")):
-        if instant_of_folder(entry) is None:
+        if instant_of_folder(entry) is None or not exists(storage, entry.path):
             continue
         try:
             yield read_batch(storage, entry.path)
@@ -153,9 +157,19 @@ def _sweep(record: Record, location: str, run_id: str | None) -> None:
     for entry in list(storage.list("")):
         gathered = GATHERED.fullmatch(entry.name)
         if gathered and gathered[1] == mark and gathered[2] != run_id:
+            _finish(record, storage, entry.path, gathered[2])
             storage.delete(entry.path)
     for each in _readable(location):
         is_ours = each.table == record.table or record.is_published(each)
         if is_ours and each.run_id != run_id and not record.is_waiting(each):
             discard(storage, each, record.table)
     storage.delete("", only_empty=True)
+
+
+def _finish(record: Record, storage: Storage, folder: str, run_id: str) -> None:
+    """Delete what a dead run left of data sets that do not count, in a store without moves."""
+    for instant in abandoned(storage, folder):
+        named = instant_folder(instant)
+        found = read_batch(storage, named) if exists(storage, named) else None
+        if found is None or found.run_id != run_id or not record.is_waiting(found):
+            delete_files(storage, instant, run_id)

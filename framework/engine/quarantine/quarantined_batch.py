@@ -3,13 +3,17 @@
 Below the location that a spec gives there is a folder `instant=<t>` for each run that
 quarantined rows: Parquet files, and `_batch.json`, which names the table and the run. A location
 belongs to one table; folders whose names start with a dot are unfinished.
+
+On a store without moves the folder is a data set once it has the record, which is created last and
+deleted first (ADR 0056). The names of its files begin with the run, and an object below the run's
+unfinished folder names the instant, so that a sweep finds the files of a run that died.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,9 +24,9 @@ from framework.engine.places import canonical
 from framework.engine.tasks import decode, encode
 from framework.errors import CorruptFileError, PlanError, StorageError, Where
 from framework.hudi.codecs.parquet_seal import UNREADABLE
-from framework.hudi.commit.placement import read_bytes
+from framework.hudi.commit.created import create_bytes, created_same, read_bytes
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Entry, Move, Storage
+from framework.hudi.storage.port import Entry, Move, Storage, uploads_of
 from framework.hudi.table.layout import join
 
 __all__ = [
@@ -30,8 +34,11 @@ __all__ = [
     "GATHERED",
     "BatchRecord",
     "QuarantinedBatch",
+    "abandoned",
     "batch_record",
+    "delete_files",
     "discard",
+    "exists",
     "gathering_folders",
     "gathering_place",
     "instant_folder",
@@ -74,36 +81,85 @@ def name_batch(location: str, batch: QuarantinedBatch) -> None:
     """
     storage, named = open_storage(location), instant_folder(batch.instant)
     staged, ready = gathering_folders(batch.table, batch.run_id)
-    found = None if storage.stat(named) is None else read_batch(storage, named)
+    found = read_batch(storage, named) if exists(storage, named) else None
     if found is not None and found.run_id != batch.run_id:
         if found.table != batch.table:
             raise of_another_table(found, storage.location, batch.table)
         discard(storage, found, batch.table)  # of a dead run: the instant is not completed
         found = None
-    if found is None:
+    if found is None and uploads_of(storage) is not None:
+        _create(storage, staged, batch)
+    elif found is None:
         storage.delete(ready)
         _make_ready(storage, staged, ready, batch)
         storage.move([Move(source=ready, target=named)])
     storage.delete(staged, ready)
 
 
+def exists(storage: Storage, named: str) -> bool:
+    """Return whether there is a data set of a name."""
+    path = named if uploads_of(storage) is None else join(named, BATCH_FILE)
+    return storage.stat(path) is not None
+
+
 def withdraw(location: str, table: str, run_id: str, instant: str) -> None:
     """Remove what a run collected and does not publish, named or not."""
     storage, named = open_storage(location), instant_folder(instant)
+    if uploads_of(storage) is not None:
+        delete_files(storage, instant, run_id)
     storage.delete(*gathering_folders(table, run_id))
-    if storage.stat(named) is not None:
+    if exists(storage, named):
         found = read_batch(storage, named)
         if found.run_id == run_id:
             discard(storage, found, table)
     storage.delete("", only_empty=True)
 
 
-def _make_ready(storage: Storage, staged: str, ready: str, batch: QuarantinedBatch) -> None:
-    """Copy what the query engine wrote to files that survive a power loss, and record it."""
+def _create(storage: Storage, staged: str, batch: QuarantinedBatch) -> None:
+    """Copy what the query engine wrote to files of the data set, and create its record last."""
+    entries, named = _written(storage, staged, batch), instant_folder(batch.instant)
+    create_bytes(storage, _claim(batch), b"")
+    for each in entries:
+        target = join(named, f"{batch.run_id}-{each.name}")
+        with storage.open_input(each.path) as stream, created_same(storage, target) as out:
+            while block := stream.read(_BLOCK):
+                out.write(block)
+    create_bytes(storage, join(named, BATCH_FILE), batch_record(batch))
+
+
+def _claim(batch: QuarantinedBatch) -> str:
+    """Return the object that leads to the files of a run in a data set."""
+    _, ready = gathering_folders(batch.table, batch.run_id)
+    return join(ready, instant_folder(batch.instant))
+
+
+def abandoned(storage: Storage, folder: str) -> Iterator[str]:
+    """Yield the instants for which an unfinished folder leads to files."""
+    for each in storage.list(folder) if uploads_of(storage) is not None else ():
+        if found := _NAME.fullmatch(each.name):
+            yield found[1]
+
+
+def delete_files(storage: Storage, instant: str, run_id: str) -> None:
+    """Delete what a run has in a data set, its record first; on a store without moves."""
+    named = instant_folder(instant)
+    if exists(storage, named) and read_batch(storage, named).run_id == run_id:
+        storage.delete(join(named, BATCH_FILE))
+    storage.delete(*(e.path for e in storage.list(named) if e.name.startswith(f"{run_id}-")))
+
+
+def _written(storage: Storage, staged: str, batch: QuarantinedBatch) -> list[Entry]:
+    """Return the files that the query engine wrote, which have all rows."""
     entries = [each for each in storage.list(staged) if is_data(each)]
     rows = sum(_rows(storage, each) for each in entries)
     if rows != batch.rows:
         raise _differs(f"{batch.rows:,} rows should be quarantined, {rows:,} were written", staged)
+    return entries
+
+
+def _make_ready(storage: Storage, staged: str, ready: str, batch: QuarantinedBatch) -> None:
+    """Copy what the query engine wrote to files that survive a power loss, and record it."""
+    entries = _written(storage, staged, batch)
     moves = [Move(source=join(ready, f".{BATCH_FILE}"), target=join(ready, BATCH_FILE))]
     with storage.create(moves[0].source) as out:
         out.write(batch_record(batch))
@@ -216,6 +272,8 @@ def read_batch(storage: Storage, folder: str) -> QuarantinedBatch:
         record = decode(BatchRecord, read_bytes(storage, path).decode())
         _check_version(record.version)
         files = [each for each in storage.list(folder) if is_data(each)]
+        if uploads_of(storage) is not None:
+            files = [each for each in files if each.name.startswith(f"{record.run_id}-")]
         return QuarantinedBatch(
             **_recorded(record),
             location=storage.location,
@@ -237,6 +295,12 @@ def discard(storage: Storage, batch: QuarantinedBatch, table: str) -> None:
     It is first renamed, so that the next sweep of `table` removes the rest. A data set that does
     not exist any more is success.
     """
+    if uploads_of(storage) is not None:
+        _, ready = gathering_folders(table, batch.run_id)
+        create_bytes(storage, join(ready, instant_folder(batch.instant)), b"")
+        delete_files(storage, batch.instant, batch.run_id)
+        storage.delete(ready)
+        return
     named, (_, nameless) = instant_folder(batch.instant), gathering_folders(table, batch.run_id)
     storage.delete(nameless)
     if storage.stat(named) is not None:

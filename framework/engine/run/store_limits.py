@@ -1,31 +1,11 @@
-"""What a run cannot do yet on an object store, refused before anything is written."""
+"""What a store of a table must be able to do, checked before anything is written."""
 
 from __future__ import annotations
 
-from framework.engine.run.state import RunContext
-from framework.errors import NotYetBuiltError, UnsupportedTableError, Where
-from framework.hudi.storage.locations import open_storage
+from framework.errors import UnsupportedTableError, Where
 from framework.hudi.storage.port import Storage, uploads_of
 
-__all__ = ["refuse_unbuilt", "require_fence"]
-
-
-def refuse_unbuilt(ctx: RunContext) -> None:
-    """Raise where the run needs what is not built for the store of its table, or of its quarantine.
-
-    Raises:
-        UnsupportedTableError: `storage/no-fence`.
-        NotYetBuiltError: `quarantine/object-store`.
-    """
-    require_fence(ctx.storage)
-    quarantine = ctx.plan.target.quality.quarantine
-    if quarantine is not None and uploads_of(open_storage(quarantine)) is not None:
-        raise NotYetBuiltError(
-            "quarantine/object-store",
-            "quarantined rows cannot be kept on an object store yet",
-            where=Where(file=quarantine),
-            remedy="Give `quality.quarantine.location` a folder that files can be moved in.",
-        )
+__all__ = ["require_fence"]
 
 
 def require_fence(storage: Storage) -> None:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StrictStr, ValidationInfo
 
 from framework.spec.sections.fields import fault
 
-__all__ = ["SCHEMES_NOT_BUILT", "FolderLocation", "Location", "nested", "resolve_location"]
+__all__ = ["SCHEMES_NOT_BUILT", "Location", "nested", "resolve_location"]
 
 _OBJECT_SCHEMES = {"s3": "s3a", "s3a": "s3a"}
 """Schemes of object stores, and what Hadoop calls them."""
@@ -119,13 +119,4 @@ def _located(text: str, info: ValidationInfo) -> str:
     return resolve_location(text, folder)
 
 
-def _in_file_system(location: str) -> str:
-    """Return the location, unless it is in an object store, where files cannot be moved."""
-    if location.startswith(tuple(f"{scheme}://" for scheme in _OBJECT_SCHEMES.values())):
-        message = "quarantined rows cannot be kept in object stores yet; name a folder"
-        raise fault("scheme-not-built", message)
-    return location
-
-
 Location = Annotated[StrictStr, Field(min_length=1), AfterValidator(_located)]
-FolderLocation = Annotated[Location, AfterValidator(_in_file_system)]

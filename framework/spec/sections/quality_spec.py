@@ -30,7 +30,7 @@ from framework.spec.sections.fields import (
     typed,
 )
 from framework.spec.sections.free_values import FreeValue, ScalarField
-from framework.spec.sections.locations import FolderLocation
+from framework.spec.sections.locations import Location
 from framework.spec.sql.spark_types import TypeTextError, normal_type
 from framework.vocabulary import AuditDepth, CheckedRows, CheckKind, OnFail
 
@@ -252,7 +252,7 @@ Checks = Annotated[tuple[CheckSpec, ...], Field(min_length=1, max_length=MAX_CHE
 class QuarantineSpec(SpecModel):
     """Where rows are quarantined, and the maximum share."""
 
-    location: FolderLocation | None = Field(
+    location: Location | None = Field(
         default=None,
         description="Data set of the quarantined rows; by default the table's location plus "
         "`.quarantine`. A relative one starts at the spec file's folder.",

@@ -53,7 +53,7 @@ QUALITY_CASES = [
     Case("out-of-range", BOOTSTRAP, quality("quarantine: {max_ratio: ➜1.5}")),
     Case("wrong-type", BOOTSTRAP, quality("quarantine: {max_ratio: ➜5%}")),
     Case("unknown-field", BOOTSTRAP, quality("quarantine: {➜path: a}"), "bootstrap.path"),
-    Case("scheme-not-built", BOOTSTRAP, quality("quarantine: {location: ➜s3://a/b}")),
+    Case("scheme-not-built", BOOTSTRAP, quality("quarantine: {location: ➜gs://a/b}")),
     Case("path-overlap", BOOTSTRAP, quality("quarantine: {location: ➜lake/flights/bad}")),
     Case("path-overlap", BOOTSTRAP, quality("quarantine: {location: ➜lake/raw}")),
     Case("secret-not-allowed", BOOTSTRAP, quality("quarantine: {location: ➜'${secret.token}'}")),

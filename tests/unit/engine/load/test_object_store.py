@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,7 +14,6 @@ from framework.engine.load.group_task import group_task
 from framework.engine.load.new_files_task import new_files_task
 from framework.engine.runner import run
 from framework.engine.tasks import InProcessTasks
-from framework.errors import NotYetBuiltError
 from framework.hudi.commit.fence import sweep_dead
 from framework.hudi.commit.lease import Owner, acquire, release
 from framework.hudi.storage.memory_objects import MemoryObjectStorage, StoredObject
@@ -104,20 +102,6 @@ class Twice(InProcessTasks):
                 work(descriptor)
                 self.repeated += 1
         yield from super().run(work, descriptors)
-
-
-def test_quarantine_on_an_object_store_is_refused_before_anything_is_written(
-    tmp_path: Path, store: MemoryObjectStorage
-) -> None:
-    """A data set is named by a move, which the store has not."""
-    lake = Lake(folder=tmp_path, at=store.location)
-    plan = a_load_plan(lake, WriteOperation.INSERT, an_input(lake, [an_order(1)]))
-    quality = replace(plan.target.quality, quarantine=store.location)
-    refused = replace(plan, target=replace(plan.target, quality=quality))
-    with pytest.raises(NotYetBuiltError) as caught:
-        run(refused, InProcessTasks(1))
-    assert caught.value.condition == "quarantine/object-store"
-    assert store.service.objects == {}
 
 
 @pytest.mark.full
