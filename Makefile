@@ -90,7 +90,7 @@ wheel: setup java ## build the wheel, install it outside the checkout, and test 
 demo: setup java ## adopt 336,776 real flights and show the gate at work
 	@$(BIN)/python tools/demo.py
 
-older-spark: setup judge ## Spark tests on PySpark 3.5, except those that do not depend on its version
+older-spark: setup bundles ## Spark tests on PySpark 3.5, except those that do not depend on its version
 	$(JUDGE_PYTEST) -n 2 --dist loadfile -m "spark and not crash and not full and not interop and not lake" tests/spark $(OURS_ALONE:%=--ignore tests/spark/%) $(PYTEST_ARGS)
 
 interop: setup bundles ## test that Apache Hudi reads and continues our tables (a sample)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,8 +37,10 @@ from framework.plan.target import target_of
 from framework.spark.checking.checker import SparkChecker
 from framework.spark.cluster.executors import is_local
 from framework.spark.cluster.preflight import check_executors, is_cluster
+from framework.spark.cluster.reach import check_reach
 from framework.spark.loading.preview import SparkInput
 from framework.spark.reading.jvm import Jvm
+from framework.spark.session import is_connect
 from framework.spark.tasks import SparkTasks
 from framework.spec.sections.pipeline_spec import PipelineSpec
 from framework.spec.sections.timeline_service_spec import TimelineServiceSpec
@@ -193,14 +195,18 @@ def run(
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step failed.
         OutcomeUnknownError: the outcome is unknown; nothing was deleted.
+        NotYetBuiltError: `spark/connect-storage`; over Spark Connect also `quality/needs-spark`
+            and `input/needs-spark`. Nothing was written.
     """
     request = Request(path=Path(spec), target=target, variables=variables or {}, run_id=run_id)
     tasks = SparkTasks(spark)  # before reading the spec, as it refuses some sessions
-    with TemporaryDirectory() as scratch, Jvm(spark).keeping_active():
+    kept = nullcontext() if is_connect(spark) else Jvm(spark).keeping_active()
+    with TemporaryDirectory() as scratch, kept:
         loaded = load(request)
         check_places(spark, loaded)
         # the scratch folder is on this machine
-        near = InProcessTasks(os.cpu_count() or 1) if is_cluster(spark) else tasks
+        is_far = is_connect(spark) or is_cluster(spark)
+        near = InProcessTasks(os.cpu_count() or 1) if is_far else tasks
         planning = PlanningContext(tasks=near, scratch=Path(scratch))
         prepared = prepare_loaded(loaded, request, planning)
         plan = prepared.plan
@@ -210,19 +216,29 @@ def run(
 
 
 def check_places(spark: SparkSession, spec: PipelineSpec, events: Events = silent) -> None:
-    """Check that the executors of a cluster can run the tasks of a spec, see `check_executors`."""
-    if not is_cluster(spark):
+    """Check that the executors of a cluster can run the tasks of a spec, see `check_executors`.
+
+    Over Spark Connect, as many tasks as run at once look for the locations.
+    """
+    connected = is_connect(spark)
+    if not connected and not is_cluster(spark):
         return
     table, *sources = locations_of(spec)
     quarantine = target_of(spec).quality.quarantine
     writes = (table, quarantine) if quarantine else (table,)
-    check_executors(spark, reads=sources, writes=writes, events=events)
+    if connected:
+        check_reach(SparkTasks(spark), reads=sources, writes=writes)
+    else:
+        check_executors(spark, reads=sources, writes=writes, events=events)
 
 
 def spark_backend(
     spark: SparkSession, service: TimelineServiceSpec | None, events: Events = silent
 ) -> Backend:
     """Return the backend on a session, which stays open and unchanged.
+
+    Over Spark Connect it reads plain Parquet only and runs no checks, and its tasks get the files
+    in their descriptors: they may not reach this process.
 
     Args:
         spark: the session.
@@ -232,6 +248,8 @@ def spark_backend(
     Raises:
         PlanError: `spark/speculation-refused`.
     """
+    if is_connect(spark):
+        return Backend(tasks=SparkTasks(spark))
     return Backend(
         tasks=SparkTasks(spark),
         reader=SparkInput(spark, events),

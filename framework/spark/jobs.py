@@ -19,7 +19,7 @@ from framework.spark.task_faults import typed
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["cancel", "inherited", "new_tag", "run_job", "tagged"]
+__all__ = ["cancel", "cancel_all", "inherited", "new_tag", "run_job", "tagged"]
 
 Result = TypeVar("Result")
 
@@ -77,10 +77,19 @@ def tagged(context: SparkContext, tag: str, local: Mapping[str, str]) -> Iterato
 
 def cancel(context: SparkContext, tag: str, pending: set[Future[Any]]) -> None:
     """Cancel jobs and wait until none is running; does nothing if all are done."""
+
+    def cancel_tagged() -> None:
+        with suppress(Py4JError):  # if the JVM has ended, and the jobs with it
+            context.cancelJobsWithTag(tag)
+
+    cancel_all(cancel_tagged, pending)
+
+
+def cancel_all(cancel_running: Callable[[], None], pending: set[Future[Any]]) -> None:
+    """Cancel the jobs of futures and wait until none is running; nothing if all are done."""
     for future in pending:
         future.cancel()
     pending = {future for future in pending if not future.done()}
     while pending:
-        with suppress(Py4JError):  # if the JVM has ended, and the jobs with it
-            context.cancelJobsWithTag(tag)
+        cancel_running()
         pending = wait(pending, timeout=_CANCEL_AGAIN_S).not_done

@@ -30,7 +30,14 @@ from framework.errors import EngineError, NotYetBuiltError, PlanError, Where
 from framework.spark.cluster.executors import is_local
 from framework.spark.task_faults import SPARK_REFUSES, first_line
 
-__all__ = ["DEFAULT_MASTER", "OpenSession", "check_speculation", "open_session", "require_classic"]
+__all__ = [
+    "DEFAULT_MASTER",
+    "OpenSession",
+    "check_speculation",
+    "is_connect",
+    "open_session",
+    "require_classic",
+]
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -55,6 +62,7 @@ _QUIET: Final = {
     _TIME_ZONE: "UTC",
     "spark.log.level": "WARN",
 }
+_SPECULATION: Final = "spark.speculation"
 _LOOPBACK: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -122,7 +130,7 @@ def open_session(
         PlanError: `spark/speculation-refused`, `spark/other-master`.
         EngineError: `spark/java-missing`, `spark/not-started`.
     """
-    _refuse_speculation(conf.get("spark.speculation"))
+    _refuse_speculation(conf.get(_SPECULATION))
     running = SparkSession.getActiveSession()
     if running is not None:
         _check_master(running, master)
@@ -170,19 +178,25 @@ def check_speculation(spark: SparkSession) -> None:
 
     Raises:
         PlanError: `spark/speculation-refused`.
-        NotYetBuiltError: see `require_classic`.
     """
-    require_classic(spark)
-    _refuse_speculation(spark.sparkContext.getConf().get("spark.speculation"))
+    if is_connect(spark):
+        _refuse_speculation(spark.conf.get(_SPECULATION, "false"))
+    else:
+        _refuse_speculation(spark.sparkContext.getConf().get(_SPECULATION))
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Return whether a session is of Spark Connect, which has no JVM in reach."""
+    return not isinstance(spark, SparkSession)
 
 
 def require_classic(spark: SparkSession) -> None:
-    """Refuse a session of Spark Connect, which has no JVM in reach.
+    """Refuse a session of Spark Connect.
 
     Raises:
         NotYetBuiltError: `spark/connect-not-built`.
     """
-    if getattr(spark, "_jsparkSession", None) is None:
+    if is_connect(spark):
         raise NotYetBuiltError(
             "spark/connect-not-built",
             "this version works in Spark's own process, not over Spark Connect",

@@ -24,10 +24,9 @@ import pyarrow as pa
 
 from framework.engine.tasks import release_memory
 from framework.errors import FrameworkError, TaskError
-from framework.spark.cluster.preflight import check_new_executors
-from framework.spark.jobs import cancel, inherited, new_tag, tagged
-from framework.spark.object_stores import reach_stores
+from framework.spark.jobs import cancel_all, new_tag
 from framework.spark.session import check_speculation
+from framework.spark.session_jobs import jobs_of
 from framework.spark.task_faults import FaultInTaskError, fault_of, is_lasting, revive, typed
 
 if TYPE_CHECKING:
@@ -127,11 +126,12 @@ class SparkTasks:
         """
         check_speculation(spark)
         self._spark = spark
+        self._jobs = jobs_of(spark)
 
     @property
     def parallelism(self) -> int:
         """Cores of all executors that are there now, as Spark counts them."""
-        return max(1, self._spark.sparkContext.defaultParallelism)
+        return self._jobs.parallelism
 
     def run(self, work: Callable[[str], str], descriptors: Sequence[str]) -> Iterator[str]:
         """Yield statuses, job by job as jobs complete.
@@ -139,12 +139,10 @@ class SparkTasks:
         `work` is imported by its name on the executors, to which this package is sent.
         Leaving the iterator early, by an error or an interruption too, cancels running jobs.
         """
-        reach_stores(self._spark)
-        check_new_executors(self._spark)
+        self._jobs.prepare()
         name, size = name_of(work), self.parallelism
         chunks = [descriptors[at : at + size] for at in range(0, len(descriptors), size)]
-        context, tag, stopped = self._spark.sparkContext, new_tag(), Event()
-        local = inherited(context)
+        tag, stopped, local = new_tag(), Event(), self._jobs.inherited()
         with ThreadPoolExecutor(_JOBS_AT_A_TIME) as pool:
             job = partial(self._job, _Job(name=name, tag=tag, stopped=stopped, local=local))
             pending: set[Future[list[str]]] = {pool.submit(job, chunk) for chunk in chunks}
@@ -155,15 +153,14 @@ class SparkTasks:
                         yield from map(status_of, future.result())
             finally:
                 stopped.set()
-                cancel(context, tag, pending)
+                cancel_all(partial(self._jobs.cancel, tag), {*pending})
 
     def _job(self, job: _Job, chunk: Sequence[str]) -> list[str]:
         """Run one job on this thread and return its outcomes; none once it is stopped."""
         if job.stopped.is_set():
             return []
-        context = self._spark.sparkContext
-        with typed(), tagged(context, job.tag, job.local):
-            context.setJobDescription(f"{job.name} ({len(chunk)} tasks)")
+        description = f"{job.name} ({len(chunk)} tasks)"
+        with typed(), self._jobs.tagged(job.tag, job.local, description):
             rows = [(descriptor,) for descriptor in chunk]
             frame = self._spark.createDataFrame(rows, "descriptor string")
             answered = frame.mapInArrow(partial(run_in_task, job.name), STATUS_SCHEMA)

@@ -16,7 +16,7 @@ from framework.errors import EngineError
 from framework.hudi.storage.hdfs_uri import is_hdfs_uri
 from framework.hudi.storage.object_uri import is_object_uri
 
-__all__ = ["PACKAGES", "SAME", "STORE_PACKAGES", "Needs", "fault_of", "needs_of"]
+__all__ = ["PACKAGES", "SAME", "STORE_PACKAGES", "Needs", "fault_of", "needs_of", "reach_fault"]
 
 PACKAGES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
@@ -106,6 +106,12 @@ def fault_of(answers: Iterable[Mapping[str, Any]], needs: Needs) -> EngineError 
             message = f"{lack.message}, on {_named(hosts)}"
             return EngineError(lack.condition, message, remedy=lack.remedy)
     return None
+
+
+def reach_fault(status: str) -> EngineError | None:
+    """Return the error for the first location that a process does not reach, given its `Reach`."""
+    lack = next(map(_unreached, decode(Reach, status).unreached), None)
+    return None if lack is None else EngineError(lack.condition, lack.message, remedy=lack.remedy)
 
 
 class Lack(NamedTuple):

@@ -38,7 +38,7 @@ from framework.hudi.timeline.commit_metadata import read_commit_head
 from framework.hudi.timeline.instant import DATA_ACTIONS
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
 from framework.spark.reading.files import Adopted, FileSet
-from framework.spark.reading.scan import Scan, Scanner
+from framework.spark.reading.scan import FileScanner, Scan
 
 __all__ = [
     "FILE",
@@ -89,7 +89,7 @@ class AdoptedTable(Protocol):
 
 
 def scan_adopted(
-    scanner: Scanner,
+    scanner: FileScanner,
     table: AdoptedTable,
     adopted: Adopted,
     columns: t.StructType,
@@ -110,19 +110,19 @@ def scan_adopted(
 
 
 def scan_with_places(
-    scanner: Scanner,
+    scanner: FileScanner,
     table: AdoptedTable,
     adopted: Adopted,
     columns: t.StructType,
     gone: Callable[[Sequence[str]], DataFrame] | None = None,
 ) -> tuple[DataFrame, list[str]]:
     """Return the same with `FILE` and `ROW` last, and the text of `FILE` for each source file."""
-    spark = scanner.jvm.spark
+    spark = scanner.spark
     scan = scanner.scan(adopted.sources, columns, with_rows=True)
     rows = scan.frame.select(
         *in_table_types(table, columns),
         col("_metadata.file_path").alias(FILE),
-        col(scanner.jvm.row_index).alias(ROW),
+        col(scanner.row_index).alias(ROW),
     )
     if gone is not None:
         rows = without(rows, gone(scan.texts), file=FILE, row=ROW)
@@ -133,7 +133,7 @@ def scan_with_places(
         stored = FileSet(paths=adopted.skeletons)
         skeletons = scanner.without_partitions.scan(stored, META_SCHEMA, with_rows=True)
         found = _with_constants(rows, _skeleton_names(spark, scan, skeletons))
-        found = _with_skeletons(found, skeletons.frame, scanner.jvm.row_index)
+        found = _with_skeletons(found, skeletons.frame, scanner.row_index)
         meta = _read()
     return found.selectExpr(*meta, *quoted(table.schema.names), FILE, ROW), scan.texts
 

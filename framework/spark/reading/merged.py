@@ -30,7 +30,6 @@ from framework.engine.tasks import decode, encode
 from framework.errors import FrameworkError
 from framework.hudi.filegroup.merge import MergeRule
 from framework.hudi.table.partition_path import PartitionField, PartitionValue, partition_values
-from framework.spark.cluster.preflight import check_new_executors
 from framework.spark.reading.adopted import (
     GONE_FILE,
     GONE_ROW,
@@ -42,7 +41,8 @@ from framework.spark.reading.adopted import (
 )
 from framework.spark.reading.columns import META_SCHEMA, constants, quoted, struct_of
 from framework.spark.reading.files import Logged, LoggedSlice
-from framework.spark.reading.scan import Scanner
+from framework.spark.reading.scan import FileScanner
+from framework.spark.session_jobs import jobs_of
 from framework.spark.task_faults import FaultInTaskError
 from framework.vocabulary import SourceLayout
 
@@ -56,6 +56,7 @@ _MOST_LOG_BYTES: Final = 32 << 20
 _LOG_BYTES_AT_ONCE: Final = 8 << 20
 _TASKS_PER_CORE: Final = 4
 _FILE: Final = "_lakestrap_file"
+_ROW: Final = "_lakestrap_row"
 _GONE: Final = t.StructType(
     [t.StructField(GONE_FILE, t.StringType()), t.StructField(GONE_ROW, t.LongType())]
 )
@@ -86,7 +87,7 @@ class MergeContext:
 
 
 def merged_frames(
-    scanner: Scanner, table: Table, logged: Logged, *, most_bytes: int = _MOST_LOG_BYTES
+    scanner: FileScanner, table: Table, logged: Logged, *, most_bytes: int = _MOST_LOG_BYTES
 ) -> Iterator[DataFrame]:
     """Yield frames that together are the rows of slices with logs, meta columns first.
 
@@ -98,13 +99,13 @@ def merged_frames(
             `read/no-meta-columns`.
     """
     table.require_meta_columns("merging log files")
-    check_new_executors(scanner.jvm.spark)
+    jobs_of(scanner.spark).prepare()
     merger = _Merger(scanner=scanner, table=table)
     slices = logged.slices
     if sum(log.size for each in slices for log in each.slice.logs) > most_bytes:
         yield merger.whole(slices)
         return
-    for adopted, columns in as_stored(table, logged.adopted, scanner.jvm.spark.version):
+    for adopted, columns in as_stored(table, logged.adopted, scanner.spark.version):
         gone = partial(merger.gone, adopted.logged)
         yield scan_adopted(scanner, table, adopted, columns, gone)
     yield from merger.below_whole(logged)
@@ -115,7 +116,7 @@ def merged_frames(
 class _Merger:
     """Makes frames from the results of tasks over one table's slices."""
 
-    scanner: Scanner
+    scanner: FileScanner
     table: Table
 
     def whole(self, slices: Sequence[LoggedSlice]) -> DataFrame:
@@ -140,16 +141,19 @@ class _Merger:
 
     def below_whole(self, logged: Logged) -> Iterator[DataFrame]:
         """Yield the remaining rows of base files."""
-        jvm = self.scanner.jvm
+        scanner = self.scanner
         names = quoted([*META_SCHEMA.names, *self.table.schema.names])
         file = col("_metadata.file_path").alias(_FILE)
-        for places, columns in whole_as_stored(self.table, logged.whole.paths, jvm.spark.version):
+        for places, columns in whole_as_stored(
+            self.table, logged.whole.paths, scanner.spark.version
+        ):
             stored = t.StructType([*META_SCHEMA, *columns])
-            scan = self.scanner.scan(logged.whole.some(places), stored, with_rows=True)
+            scan = scanner.scan(logged.whole.some(places), stored, with_rows=True)
             typed = in_table_types(self.table, columns)
-            rows = scan.frame.select(*META_SCHEMA.names, *typed, file, jvm.row_index)
+            row = col(scanner.row_index).alias(_ROW)
+            rows = scan.frame.select(*META_SCHEMA.names, *typed, file, row)
             gone = self.gone([logged.over_whole[at] for at in places], scan.texts)
-            yield without(rows, gone, file=_FILE, row=jvm.row_index).select(*names)
+            yield without(rows, gone, file=_FILE, row=_ROW).select(*names)
 
     @property
     def _schema(self) -> t.StructType:
@@ -164,7 +168,7 @@ class _Merger:
     @property
     def _cores(self) -> int:
         """The number of tasks into which Spark splits local rows by default."""
-        return self.scanner.jvm.spark.sparkContext.defaultParallelism
+        return self.scanner.cores
 
     def _asked(
         self, work: _Work, schema: t.StructType, slices: Sequence[MergedSlice], tasks: int
@@ -174,7 +178,7 @@ class _Merger:
         With one task per core there is no shuffle.
         """
         texts = [encode(each) for each in slices]
-        frame = constants(self.scanner.jvm.spark, {"slice": texts})
+        frame = constants(self.scanner.spark, {"slice": texts})
         if tasks != self._cores:
             frame = frame.repartition(max(1, min(tasks, len(texts))))
         return frame.mapInArrow(partial(_run_in_task, work, self._context), schema)

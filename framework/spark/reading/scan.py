@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from framework.errors import SourceDriftError, Where
@@ -27,7 +27,17 @@ from framework.spark.reading.columns import constants
 from framework.spark.reading.files import FileSet, hadoop_path
 from framework.spark.reading.jvm import Jvm
 
-__all__ = ["GREGORIAN_READS", "EarlyListing", "Scan", "Scanner", "private_settings"]
+__all__ = [
+    "GREGORIAN_READS",
+    "STRICT",
+    "EarlyListing",
+    "FileScanner",
+    "Scan",
+    "Scanner",
+    "by_path",
+    "private_settings",
+    "texts_of",
+]
 
 
 _MANY: Final = 100
@@ -40,11 +50,12 @@ GREGORIAN_READS: Final = {
 
 Whatever the session's settings, such dates are the same to all our readers (ADR 0017).
 """
-_STRICT: Final = {
+STRICT: Final = {
     "ignoreMissingFiles": "false",
     "ignoreCorruptFiles": "false",
     "parquet.page.verify-checksum.enabled": "true",  # Hadoop's name; off by default
 }
+"""Options of every scan."""
 _DISCOVERY: Final = "spark.sql.sources.parallelPartitionDiscovery"
 _LISTED_HERE: Final = 20_000
 _FAR_APART: Final = 1 << 44
@@ -140,9 +151,43 @@ def private_settings(parallelism: int, files_per_split: int | None) -> dict[str,
     return settings
 
 
+class FileScanner(Protocol):
+    """Makes scans of one table, in a JVM that is in reach or over Spark Connect."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The caller's session, to which the frames belong."""
+        ...
+
+    @property
+    def cores(self) -> int:
+        """The number of tasks into which Spark splits local rows by default."""
+        ...
+
+    @property
+    def row_index(self) -> str:
+        """The column of a scan with rows that is a row's position in its file."""
+        ...
+
+    @property
+    def without_partitions(self) -> FileScanner:
+        """A scanner that ignores partition values in folders."""
+        ...
+
+    def scan(self, files: FileSet, columns: t.StructType, *, with_rows: bool = False) -> Scan:
+        """Return a scan of `columns` (those in the files) and all partition columns.
+
+        With rows, it also has `row_index` and `_metadata.file_path`; neither is read unless used.
+
+        Raises:
+            SourceDriftError: `source/drift`; a file vanished since it was listed.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scanner:
-    """Makes scans of one table.
+    """Makes scans of one table by Spark's own relations.
 
     Attributes:
         jvm: of the caller's session, to which the frames belong.
@@ -159,22 +204,30 @@ class Scanner:
     early: EarlyListing
 
     @property
+    def spark(self) -> SparkSession:
+        """See `FileScanner`."""
+        return self.jvm.spark
+
+    @property
+    def cores(self) -> int:
+        """See `FileScanner`."""
+        return self.jvm.spark.sparkContext.defaultParallelism
+
+    @property
+    def row_index(self) -> str:
+        """See `FileScanner`."""
+        return self.jvm.row_index
+
+    @property
     def without_partitions(self) -> Scanner:
         """A scanner that ignores partition values in folders."""
         return replace(self, partition=t.StructType(), takes_folders_apart=False)
 
     def scan(self, files: FileSet, columns: t.StructType, *, with_rows: bool = False) -> Scan:
-        """Return a scan of `columns` (those in the files) and all partition columns.
-
-        With rows, it also has a row's position in its file, `Jvm.row_index`, and
-        `_metadata.file_path`; neither is read unless used.
-
-        Raises:
-            SourceDriftError: `source/drift`; a file vanished since it was listed.
-        """
+        """See `FileScanner`."""
         jvm, sources = self.jvm, self.jvm.sources
         root = files.root if self.takes_folders_apart else None
-        options = jvm.options(_STRICT if root is None else {**_STRICT, "basePath": root})
+        options = jvm.options(STRICT if root is None else {**STRICT, "basePath": root})
         both = t.StructType([*columns, *self.partition])
         partitions = jvm.none if root else jvm.some(self._partitions(files.folders))
 
@@ -189,12 +242,12 @@ class Scanner:
                 partitions,
                 jvm.none,
             )
-            return index, _by_path(jvm.strings(index.inputFiles()))
+            return index, by_path(jvm.strings(index.inputFiles()))
 
         index, found = listed(files.places())
         if len(found) > len(set(files.paths)):  # a file was added since the folder was read
             index, found = listed(files.paths)
-        texts = _texts(files.paths, found)
+        texts = texts_of(files.paths, found)
         read = t.StructType([*columns, *([_row(jvm)] if with_rows else [])])
         relation = sources.HadoopFsRelation(
             index,
@@ -237,7 +290,7 @@ def _row(jvm: Jvm) -> t.StructField:
     return t.StructField(jvm.row_index, t.LongType())
 
 
-def _by_path(listed: list[str]) -> dict[str, str]:
+def by_path(listed: list[str]) -> dict[str, str]:
     """Return Spark's texts of files by decoded path.
 
     Texts are percent-encoded by Java's rule, so they are taken from Spark and decoded, never built.
@@ -245,7 +298,7 @@ def _by_path(listed: list[str]) -> dict[str, str]:
     return {unquote(text): text for text in (_FILE_ROOT.sub("file:/", t) for t in listed)}
 
 
-def _texts(paths: list[str], by_path: Mapping[str, str]) -> list[str]:
+def texts_of(paths: list[str], by_path: Mapping[str, str]) -> list[str]:
     """Return Spark's text for each path; raise if the listing found fewer or other files."""
     texts = [by_path.get(hadoop_path(path), "") for path in paths]
     if "" in texts or len(by_path) != len(set(paths)):

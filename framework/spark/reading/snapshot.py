@@ -22,7 +22,7 @@ from framework.engine.reading.table import Table, open_table
 from framework.engine.reading.verified_files import opened, verify_base_file, verify_source
 from framework.engine.reading.views import checked
 from framework.engine.tasks import Tasks, decode, encode
-from framework.errors import CorruptFileError, PlanError, StorageError, Where
+from framework.errors import CorruptFileError, NotYetBuiltError, PlanError, StorageError, Where
 from framework.hudi.bootstrap.index import BootstrapIndex
 from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.commit.fenced import WrappedStorage
@@ -35,10 +35,12 @@ from framework.hudi.view.listing_view import ListingView
 from framework.spark.object_stores import reach_stores
 from framework.spark.reading.adopted import as_stored, in_table_types, scan_adopted, whole_as_stored
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
+from framework.spark.reading.connect_scan import ConnectScanner
 from framework.spark.reading.files import Adopted, Snapshot, gather, plain_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
-from framework.spark.reading.scan import EarlyListing, Scanner, private_settings
+from framework.spark.reading.scan import EarlyListing, FileScanner, Scanner, private_settings
+from framework.spark.session import is_connect
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
@@ -69,6 +71,8 @@ def read(  # noqa: PLR0913 - keywords of the public surface
     and split if large. This includes base files below log files; tasks return the changes of the
     logs. With more than 32 MB of logs, slices are merged whole, one task each.
 
+    Over Spark Connect this process opens the table, so it has to reach it as the server does.
+
     The files are determined by this call; later commits are not seen. Starts no job except a
     listing of more than 20,000 files and, for a deeper `verify` than `STAT`, the reading of the
     sources and of sealed files (ADR 0027).
@@ -91,7 +95,8 @@ def read(  # noqa: PLR0913 - keywords of the public surface
         SourceDriftError: `source/drift`; a source file is not the one that was adopted.
         UnsupportedTableError: `merge/payload-class`, `merge/ordering-fields`, or see `open_table`.
         CorruptFileError: `read/skeleton-not-indexed`, or a file is damaged.
-        NotYetBuiltError: `spark/connect-not-built`, `storage/scheme-not-built`.
+        NotYetBuiltError: `spark/connect-not-built` for `files_per_split` over Spark Connect,
+            `storage/scheme-not-built`.
     """
     how = Reading(partition=partition, verify=verify, files_per_split=files_per_split)
     return rows_of(spark, open_table(absolute(location), as_of), how)
@@ -162,6 +167,8 @@ def absolute(location: str | Path) -> str:
 
 def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
     """Return the rows of an open table; costs and errors are those of `read`."""
+    if is_connect(spark):
+        return _connected_rows(spark, table, how)
     jvm = Jvm(spark)
     reach_stores(spark)
     settings = private_settings(spark.sparkContext.defaultParallelism, how.files_per_split)
@@ -178,10 +185,28 @@ def rows_of(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
         return _verified_frame(scanner, table, found, how.verify)
 
 
-def _verified_frame(scanner: Scanner, table: Table, found: Snapshot, verify: Verify) -> DataFrame:
+def _connected_rows(spark: SparkSession, table: Table, how: Reading) -> DataFrame:
+    """Return the same over Spark Connect."""
+    if how.files_per_split is not None:
+        raise NotYetBuiltError(
+            "spark/connect-not-built",
+            "files_per_split cannot be set for one read over Spark Connect",
+            remedy="Omit it, or use a session that was started with a master.",
+        )
+    scanner = ConnectScanner(
+        spark=spark,
+        partition=partition_schema(table.partition),
+        takes_folders_apart=table.layout is SourceLayout.HIVE,
+    )
+    return _verified_frame(scanner, table, _snapshot(table, how, None), how.verify)
+
+
+def _verified_frame(
+    scanner: FileScanner, table: Table, found: Snapshot, verify: Verify
+) -> DataFrame:
     """Return the rows of all files, whose sources are verified."""
     if verify is not Verify.STAT:
-        tasks = SparkTasks(scanner.jvm.spark)
+        tasks = SparkTasks(scanner.spark)
         for adopted in found.all_adopted:
             _verify_sources(adopted, verify, tasks)
         _verify_seals(found.own_files, verify, tasks)
@@ -200,14 +225,14 @@ def _verify_by_stat(found: Snapshot) -> None:
         _verify_sources(adopted, Verify.STAT, None)
 
 
-def _snapshot(table: Table, how: Reading, early: EarlyListing) -> Snapshot:
+def _snapshot(table: Table, how: Reading, early: EarlyListing | None) -> Snapshot:
     """Return the files of the chosen partitions; the index is open only during the call.
 
     If the whole table is read, Spark starts to list the folders of the sources.
     """
     storage = _ListedOnce(table.storage)
     with BootstrapIndex.open(storage) or nullcontext() as index:
-        if index is not None and how.reads_all:
+        if index is not None and how.reads_all and early is not None:
             early.begin([join(plain_path(index.base_uri), path) for path in index.partitions()])
         view = checked(ListingView(storage, table.timeline, index), table)
         chosen = choose_partitions(view.partitions(), how.partition, table=table.storage.location)
@@ -231,12 +256,12 @@ class _ListedOnce(WrappedStorage):
         yield from self._last[1]
 
 
-def frame_of(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
+def frame_of(scanner: FileScanner, table: Table, found: Snapshot) -> DataFrame:
     """Return the rows of all files."""
     parts = []
-    for adopted, columns in as_stored(table, found.adopted, scanner.jvm.spark.version):
+    for adopted, columns in as_stored(table, found.adopted, scanner.spark.version):
         parts.append(scan_adopted(scanner, table, adopted, columns))
-    for places, columns in whole_as_stored(table, found.whole.paths, scanner.jvm.spark.version):
+    for places, columns in whole_as_stored(table, found.whole.paths, scanner.spark.version):
         files = found.whole.some(places)
         whole = scanner.scan(files, t.StructType([*META_SCHEMA, *columns])).frame
         parts.append(whole.select(*META_SCHEMA.names, *in_table_types(table, columns)))
@@ -244,8 +269,8 @@ def frame_of(scanner: Scanner, table: Table, found: Snapshot) -> DataFrame:
         parts.extend(merged_frames(scanner, table, found.logged))
     if not parts:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.schema)])
-        return scanner.jvm.spark.createDataFrame([], columns)
-    return reduce(DataFrame.union, parts)
+        return scanner.spark.createDataFrame([], columns)
+    return reduce(lambda one, other: one.union(other), parts)
 
 
 _NS_PER_MS: Final = 1_000_000
