@@ -16,7 +16,7 @@ from framework.engine.load.pipeline import run_load
 from framework.engine.reading.views import LISTED, Views
 from framework.engine.run.lifecycle import lifecycle, recover
 from framework.engine.run.state import SECONDS, Committed, InputReader, RunContext
-from framework.engine.run.store_limits import require_fence
+from framework.engine.run.store_limits import require_conditions
 from framework.engine.services.maintenance import Serviced, maintain
 from framework.engine.tasks import Tasks
 from framework.errors import AfterCommitError
@@ -101,7 +101,7 @@ def run(  # noqa: PLR0913  all but two are keyword-only
         RetryableError, EngineError: nothing was published.
         AfterCommitError: published, but a later step, or a service that follows, failed.
         OutcomeUnknownError: the outcome is unknown; nothing was deleted.
-        UnsupportedTableError: see `require_fence`; nothing was written.
+        UnsupportedTableError: see `require_conditions`; nothing was written.
     """
     ctx = RunContext(
         plan=plan,
@@ -115,7 +115,8 @@ def run(  # noqa: PLR0913  all but two are keyword-only
         views=views,
         begun=time.monotonic() if begun is None else begun,
     )
-    require_fence(ctx.storage)
+    if plan.work is not None:
+        require_conditions(ctx.storage)
     try:
         done = _done(ctx)
     except AfterCommitError:  # a service failed; the commit is published all the same

@@ -46,6 +46,9 @@ class Fault(Enum):
     SKEWED = auto()
     """It is refused with 403 RequestTimeTooSkewed."""
 
+    UNKNOWN = auto()
+    """It is refused with 501 NotImplemented."""
+
 
 _REFUSALS = {
     Fault.BUSY: (503, "SlowDown"),
@@ -53,6 +56,7 @@ _REFUSALS = {
     Fault.DENIED: (403, "AccessDenied"),
     Fault.BAD_KEY: (403, "InvalidAccessKeyId"),
     Fault.SKEWED: (403, "RequestTimeTooSkewed"),
+    Fault.UNKNOWN: (501, "NotImplemented"),
 }
 
 
@@ -65,12 +69,16 @@ class Proxy:
         requests: how often each method was called, since `forget`.
         faults: of the next requests, in order; the rest is forwarded.
         always: the fault of each request, if any.
+        drops: names of headers, in lower case, that the server does not get to see.
+        refuses: likewise of headers that are refused with 501, as by stores that know none.
     """
 
     settings: StoreSettings
     requests: Counter[str] = field(default_factory=Counter)
     faults: deque[Fault] = field(default_factory=deque)
     always: Fault | None = None
+    drops: frozenset[str] = frozenset()
+    refuses: frozenset[str] = frozenset()
     lock: Lock = field(default_factory=Lock)
 
     def forget(self) -> None:
@@ -108,6 +116,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Forward or spoil one request."""
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         fault = self.server.proxy.next_fault(self.command)
+        if self.server.proxy.refuses & {name.lower() for name in self.headers}:
+            fault = Fault.UNKNOWN
         if fault in {None, Fault.LOST_ANSWER, Fault.BUSY_BUT_DONE}:
             answer = self._forwarded(body)
             if fault is None:
@@ -124,7 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _forwarded(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         """Return the server's answer."""
         connection = HTTPConnection("127.0.0.1", self.server.behind, timeout=60)
-        headers = {k: v for k, v in self.headers.items() if k.lower() != "connection"}
+        dropped = {"connection", *self.server.proxy.drops}
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in dropped}
         connection.request(self.command, self.path, body or None, headers)
         answer = connection.getresponse()
         found = answer.status, answer.getheaders(), answer.read()

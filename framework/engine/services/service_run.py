@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from framework.engine.run.store_limits import require_fence
 from framework.errors import NotYetBuiltError, UnsupportedTableError, Where
 from framework.hudi.commit.intent import WRITE_ID_KEY, Intent, Transaction
 from framework.hudi.commit.lease import Lease, Owner, acquire, keep, release
@@ -95,9 +94,7 @@ def service_run(storage: Storage, clock: Clock) -> Iterator[ServiceRun]:
 
     Raises:
         LeaseHeldError: another run is at work on the table.
-        UnsupportedTableError: `storage/no-fence`; nothing was changed.
     """
-    require_fence(storage)
     lease = acquire(storage, Owner.here(new_write_id()), clock)
     try:
         with keep(storage, lease, clock):

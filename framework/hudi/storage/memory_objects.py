@@ -144,13 +144,13 @@ class MemoryObjectStorage:
 
     @property
     def uploads(self) -> MemoryObjectStorage:
-        """This storage, whose uploads are fences."""
+        """This storage, itself."""
         return self
 
     @property
-    def are_fences(self) -> bool:
-        """True: an aborted upload cannot be completed."""
-        return True
+    def need_probe(self) -> bool:
+        """False: an aborted upload cannot be completed."""
+        return False
 
     def forget(self) -> None:
         """Drop all objects of this name for good."""

@@ -36,6 +36,7 @@ from framework.hudi.storage.port import (
 from framework.hudi.storage.s3_uploads import S3Uploads
 from framework.hudi.storage.store_client import client_of
 from framework.hudi.storage.store_errors import store_error, typed_faults
+from framework.hudi.storage.store_settings import settings_of
 
 __all__ = ["ObjectStorage"]
 
@@ -126,6 +127,8 @@ class ObjectStorage:
         data = out.getvalue()
         if len(data) > _MOST_BYTES:
             raise storage_error(OSError("an object of more than 5 GiB"), self._at(path))
+        if self._is_alone and self._is_object(path, key):
+            raise exists_error(self._at(path))
         self._put(path, key, data)
 
     def move(self, moves: Sequence[Move]) -> None:
@@ -157,7 +160,7 @@ class ObjectStorage:
                     self._client,
                     key,
                     data,
-                    mode="create",
+                    mode="overwrite" if self._is_alone else "create",
                     use_multipart=False,
                     attributes={_ATTEMPT: mark},
                 )
@@ -174,6 +177,18 @@ class ObjectStorage:
                 raise store_error(error, self._at(path)) from error
             else:
                 return
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether the user has said that nobody else writes."""
+        return bool(settings_of(self._uri.scheme).single_writer)
+
+    def _is_object(self, path: str, key: str) -> bool:
+        """Return whether an object has this very key."""
+        with typed_faults(self._at(path)), contextlib.suppress(FileNotFoundError):
+            obstore.head(self._client, key)
+            return True
+        return False
 
     def _made(self, path: str, key: str, mark: str) -> bool:
         """Return whether the object at a key was made by the attempt with this mark."""

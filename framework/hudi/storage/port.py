@@ -134,8 +134,8 @@ class Uploads(Protocol):
     """
 
     @property
-    def are_fences(self) -> bool:
-        """Whether an aborted upload can never be completed, by a request however late."""
+    def need_probe(self) -> bool:
+        """Whether only a trial shows if the store refuses taken names and aborted uploads."""
         ...
 
     def begin(self, path: str, data: bytes) -> str:

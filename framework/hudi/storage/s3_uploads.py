@@ -28,6 +28,7 @@ _PERMISSION: Final = MappingProxyType(
         "ExpiredToken": "credentials",
         "RequestTimeTooSkewed": "clock-skew",
         "SlowDown": "throttled",
+        "NotImplemented": "no-conditions",
     }
 )
 
@@ -46,9 +47,9 @@ class S3Uploads:
         self._made: Any = None
 
     @property
-    def are_fences(self) -> bool:
-        """True: S3 completes no upload that was aborted."""
-        return True
+    def need_probe(self) -> bool:
+        """True: stores that speak S3's protocol may ignore conditions. False for one writer."""
+        return not self._is_alone
 
     def begin(self, path: str, data: bytes) -> str:
         """Store `data` for the name `path`; return the upload's id."""
@@ -69,13 +70,16 @@ class S3Uploads:
     def complete(self, path: str, upload: str) -> None:
         """Give an upload its name, exclusively."""
         number, *tags = upload.split(" ")
+        if self._is_alone and self._is_taken(path):
+            raise exists_error(f"{self._uri}/{path}")
+        condition = {} if self._is_alone else {"IfNoneMatch": "*"}
         parts = [{"PartNumber": n, "ETag": f'"{tag}"'} for n, tag in enumerate(tags, start=1)]
         with self._typed(path):
             self._client.complete_multipart_upload(
                 **self._key(path),
                 UploadId=number,
                 MultipartUpload={"Parts": parts},
-                IfNoneMatch="*",
+                **condition,
             )
 
     def abort(self, path: str, upload: str) -> None:
@@ -99,6 +103,21 @@ class S3Uploads:
             found = [each for page in pages for each in page.get("Uploads", ())]
         for each in found:
             yield each["Key"].removeprefix(start), each["UploadId"]
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether the user has said that nobody else writes."""
+        return bool(settings_of(self._uri.scheme).single_writer)
+
+    def _is_taken(self, path: str) -> bool:
+        try:
+            with self._typed(path):
+                self._client.head_object(**self._key(path))
+        except StorageError as error:
+            if error.condition != "storage/not-found":
+                raise
+            return False
+        return True
 
     @property
     def _client(self) -> Any:
@@ -129,7 +148,7 @@ def _typed_error(error: Any, at: str) -> StorageError:
     code = str(error.response.get("Error", {}).get("Code", ""))
     if code == "PreconditionFailed":
         return exists_error(at)
-    if code == "NoSuchUpload":
+    if code in {"NoSuchUpload", "NoSuchKey", "404"}:
         return not_found_error(at)
     return StorageError(
         f"storage/{_PERMISSION.get(code, 'failed')}",

@@ -42,6 +42,7 @@ _CONDITIONS: Final = MappingProxyType(
         "ServiceUnavailable": "throttled",
         "TooManyRequests": "throttled",
         "RequestTimeout": "timeout",
+        "NotImplemented": "no-conditions",
     }
 )
 _UNREACHABLE: Final = ("error sending request", "builder error", "connect", "dns error")
@@ -71,6 +72,8 @@ _REMEDIES: Final = MappingProxyType(
         "unreachable": "Check `storage.s3.endpoint`, the region and the network; an endpoint"
         " without TLS needs `allow_http: true`.",
         "changed": "Stop all writers to this file, then run the same command again.",
+        "no-conditions": "The store knows no conditional requests. Use another one, or set"
+        " `single_writer: true` in `storage` if only one process at a time writes to the table.",
         "bad-key": "Rename the object: keys with empty, `.` or `..` levels cannot be addressed.",
         "failed": "Check the service, then run the same command again.",
     }

@@ -40,6 +40,8 @@ class StoreSettings:
         session_token: of temporary credentials.
         max_retries: how often a request is repeated after a fault that may pass.
         timeout_s: seconds that one request may take.
+        single_writer: whether names are taken without conditional requests, which this store does
+            not know: then nothing protects a table from a second writer.
     """
 
     endpoint: str | None = None
@@ -53,6 +55,7 @@ class StoreSettings:
     session_token: str | None = None
     max_retries: int | None = None
     timeout_s: int | None = None
+    single_writer: bool | None = None
 
     def __repr__(self) -> str:
         """Return the names of the settings only: values may be secret."""

@@ -102,6 +102,11 @@ class S3StorageSpec(SpecModel):
     timeout_s: PositiveNumber | None = Field(
         default=None, description="Seconds that one request may take."
     )
+    single_writer: Flag | None = Field(
+        default=None,
+        description="Write to a store that knows no conditional requests. You make sure that only "
+        "one process at a time writes to each table.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

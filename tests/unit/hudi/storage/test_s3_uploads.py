@@ -33,7 +33,7 @@ def uploads_in(storage: Storage) -> Uploads:
     """Return the uploads of a store that has them."""
     found = uploads_of(storage)
     assert found is not None
-    assert found.are_fences
+    assert found.need_probe
     return found
 
 
