@@ -28,6 +28,8 @@ from tests.support.scenes import Scene, a_scene, adopt, plan, refusal, with_spec
 from tests.support.sources import ids
 from tests.support.stitching import pieces_of, read_table
 
+pytestmark = pytest.mark.long
+
 FILES = {"p=1/a.parquet": ids(1, 2), "p=2/b.parquet": ids(3)}
 PROPERTIES = ".hoodie/hoodie.properties"
 COMMIT = ".hoodie/00000000000001.commit"

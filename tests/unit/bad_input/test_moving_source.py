@@ -17,6 +17,8 @@ from tests.support.scenes import Scene, a_document, a_scene, adopt, plan, refusa
 from tests.support.sources import a_source, ids
 from tests.support.stitching import pieces_of, read_table
 
+pytestmark = pytest.mark.long
+
 FILES = {f"p={p}/a.parquet": ids(*range(p * 100, p * 100 + 50)) for p in range(3)}
 MODES = ("metadata_only", "full_record")
 STAGES = (FOOTERS, WRITING)

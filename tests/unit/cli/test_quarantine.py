@@ -14,6 +14,8 @@ from framework.hudi.timeline.clock import SystemClock
 from tests.support.quarantine import Shop
 from tests.unit.cli.conftest import Command
 
+pytestmark = pytest.mark.long
+
 EMPTY = "nothing quarantined\n"
 
 

@@ -27,6 +27,8 @@ from framework.hudi.storage.locations import open_storage
 from framework.hudi.timeline.clock import SystemClock
 from tests.support.quarantine import ArrowChecker, Shop, rows_in_quarantine
 
+pytestmark = pytest.mark.long
+
 KINDS = ("copy_on_write", "merge_on_read")
 BAD = {1: 5, 2: None, 3: 1, 4: 9}
 

@@ -23,6 +23,8 @@ from framework.timeline_service.marker_routes import KeptMarkers
 from tests.support.fault_storage import FaultStorage, Killed
 from tests.support.storage_suite import put
 
+pytestmark = pytest.mark.long
+
 INSTANT = "20261101000000001"
 FOLDER = f".hoodie/.temp/{INSTANT}"
 

@@ -26,6 +26,8 @@ from framework.engine.tasks import InProcessTasks
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.writing import Lake, load, rows_of
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True, params=["held", "divided"])
 def keys(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,8 @@ from framework.engine.reading.slice_rows import SliceKeys
 from framework.hudi.filegroup.base_file import KeyFooter
 from framework.hudi.storage.memory import MemoryStorage
 
+pytestmark = pytest.mark.long
+
 KEYS = st.text("abcé", max_size=3)
 OWNED = st.lists(st.lists(KEYS, max_size=8), min_size=1, max_size=4)
 SLICES = st.lists(

@@ -25,6 +25,8 @@ from framework.vocabulary import KeyScope, MissingColumns, TableType, WriteOpera
 from tests.support.storage_suite import tree
 from tests.support.writing import Lake, load, rows_of
 
+pytestmark = pytest.mark.long
+
 _STRAIGHT = "a new table: rows go straight into new files"
 
 

@@ -17,6 +17,8 @@ from framework.engine.load.patch import patched
 from framework.hudi.table.layout import META_COLUMNS
 from tests.support.writing import rows_of, run_spec
 
+pytestmark = pytest.mark.long
+
 _ROWS = 400
 _GROUP = 200
 SCHEMA = pa.schema(

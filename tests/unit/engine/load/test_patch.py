@@ -31,6 +31,8 @@ from framework.hudi.keygen.rule import choose_rule
 from framework.hudi.table.layout import META_COLUMNS
 from framework.vocabulary import BloomKind, KeyScope, SourceLayout, WriteOperation
 
+pytestmark = pytest.mark.long
+
 SCHEMA = pa.schema(
     [
         pa.field("n", pa.int64(), nullable=False),

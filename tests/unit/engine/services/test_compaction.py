@@ -25,6 +25,8 @@ from framework.hudi.timeline.instant import Action
 from tests.support.orders import Shop
 from tests.support.writing import rows_of
 
+pytestmark = pytest.mark.long
+
 META = ("_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key")
 
 

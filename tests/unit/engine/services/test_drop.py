@@ -29,6 +29,8 @@ from tests.support.damaged_lakes import hudi_lake
 from tests.support.orders import LATER_MS, Shop
 from tests.support.storage_suite import tree
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(params=["copy_on_write", "merge_on_read"])
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:

@@ -22,6 +22,8 @@ from framework.plan.services.maintenance import Maintenance
 from tests.support.orders import Shop
 from tests.support.writing import run_spec
 
+pytestmark = pytest.mark.long
+
 
 def shop_of(folder: Path, kind: str, **maintenance: object) -> Shop:
     """Return a shop whose spec has a section `maintenance`, unless that is empty."""

@@ -37,6 +37,8 @@ from tests.support.dying_objects import dies_on_objects
 from tests.support.object_lives import ObjectStore, an_object_store
 from tests.support.object_services import ServicedTable
 
+pytestmark = pytest.mark.long
+
 HOUR_MS = 3_600_000
 TASKS = InProcessTasks(1)
 

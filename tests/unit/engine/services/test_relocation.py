@@ -28,6 +28,8 @@ from framework.hudi.table.properties import read_properties
 from framework.plan.services.clean import CleanPolicy
 from tests.support.orders import Shop
 
+pytestmark = pytest.mark.long
+
 TASKS = InProcessTasks(1)
 
 

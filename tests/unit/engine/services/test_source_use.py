@@ -24,6 +24,8 @@ from framework.plan.services.clustering import ClusterRequest
 from framework.plan.services.source_use import SourceState
 from tests.support.orders import Shop
 
+pytestmark = pytest.mark.long
+
 KINDS = ("copy_on_write", "merge_on_read")
 
 

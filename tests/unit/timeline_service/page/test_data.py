@@ -15,6 +15,8 @@ from framework.vocabulary import ServiceAuth
 from tests.support.reports import KEYS, a_report
 from tests.support.served_page import WrittenTable, a_file, a_served, ask, file_id
 
+pytestmark = pytest.mark.long
+
 PAGE = "/v1/lakestrap/page/tables"
 FIRST = "20261101000000000"
 SECOND = "20261102000000000"
