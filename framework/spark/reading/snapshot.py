@@ -5,41 +5,36 @@ Its files are verified: adopted sources and sealed files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from framework.engine.reading.patterns import choose_partitions
-from framework.engine.reading.slice_rows import drifted
 from framework.engine.reading.table import Table, open_table
-from framework.engine.reading.verified_files import opened, verify_base_file, verify_source
 from framework.engine.reading.views import checked
-from framework.engine.tasks import Tasks, decode, encode
-from framework.errors import CorruptFileError, NotYetBuiltError, PlanError, StorageError, Where
+from framework.errors import NotYetBuiltError, PlanError
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.codecs.parquet_seal import UNREADABLE
 from framework.hudi.commit.fenced import WrappedStorage
 from framework.hudi.filegroup.slices import FileSlice
-from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.port import Entry, Storage
-from framework.hudi.table.layout import join, parent_of
+from framework.hudi.table.layout import join
 from framework.hudi.timeline.clock import Moment
 from framework.hudi.view.listing_view import ListingView
 from framework.spark.object_stores import reach_stores
 from framework.spark.reading.adopted import as_stored, in_table_types, scan_adopted, whole_as_stored
 from framework.spark.reading.columns import META_SCHEMA, partition_schema, struct_of
 from framework.spark.reading.connect_scan import ConnectScanner
-from framework.spark.reading.files import Adopted, Snapshot, gather, plain_path
+from framework.spark.reading.files import Snapshot, gather, plain_path
 from framework.spark.reading.jvm import Jvm
 from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import EarlyListing, FileScanner, Scanner, private_settings
+from framework.spark.reading.verification import verify_files, verify_listings
 from framework.spark.session import is_connect
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
@@ -47,8 +42,6 @@ from framework.vocabulary import SourceLayout, Verify
 __all__ = [
     "Reading",
     "absolute",
-    "check_deeply",
-    "check_seals",
     "frame_of",
     "read",
     "read_optimized",
@@ -206,23 +199,14 @@ def _verified_frame(
 ) -> DataFrame:
     """Return the rows of all files, whose sources are verified."""
     if verify is not Verify.STAT:
-        tasks = SparkTasks(scanner.spark)
-        for adopted in found.all_adopted:
-            _verify_sources(adopted, verify, tasks)
-        _verify_seals(found.own_files, verify, tasks)
+        verify_files(found, verify, SparkTasks(scanner.spark))
         return frame_of(scanner, table, found)
     with ThreadPoolExecutor(1) as pool:
-        verified = pool.submit(_verify_by_stat, found)
+        verified = pool.submit(verify_listings, found)
         try:  # Spark lists in its own process in the meantime
             return frame_of(scanner, table, found)
         finally:
             verified.result()  # if both fail, this error explains what happened to the file
-
-
-def _verify_by_stat(found: Snapshot) -> None:
-    """Compare size and modification time of the sources."""
-    for adopted in found.all_adopted:
-        _verify_sources(adopted, Verify.STAT, None)
 
 
 def _snapshot(table: Table, how: Reading, early: EarlyListing | None) -> Snapshot:
@@ -271,140 +255,3 @@ def frame_of(scanner: FileScanner, table: Table, found: Snapshot) -> DataFrame:
         columns = t.StructType([*META_SCHEMA, *struct_of(table.schema)])
         return scanner.spark.createDataFrame([], columns)
     return reduce(lambda one, other: one.union(other), parts)
-
-
-_NS_PER_MS: Final = 1_000_000
-_SOURCES_PER_TASK: Final = 256
-_FILES_PER_TASK: Final = 256
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeepCheck:
-    """Source files and their skeletons, in the same order, for one task.
-
-    Attributes:
-        sources: full locations.
-        skeletons: likewise.
-        every_page: whether to read pages too, or footers only.
-    """
-
-    sources: list[str]
-    skeletons: list[str]
-    every_page: bool
-
-
-def _verify_sources(adopted: Adopted, verify: Verify, tasks: Tasks | None) -> None:
-    """Compare source files with the index and, for deeper levels, the skeletons' footers.
-
-    `STAT` costs one listing of each source folder. The other two need `tasks`.
-
-    Raises:
-        SourceDriftError: `source/drift`.
-    """
-    _compare_listings(adopted)
-    if verify is Verify.STAT or tasks is None:
-        return
-    checks = [
-        encode(
-            DeepCheck(
-                sources=adopted.sources.paths[at : at + _SOURCES_PER_TASK],
-                skeletons=adopted.skeletons[at : at + _SOURCES_PER_TASK],
-                every_page=verify is Verify.FULL,
-            )
-        )
-        for at in range(0, len(adopted), _SOURCES_PER_TASK)
-    ]
-    for _ in tasks.run(check_deeply, checks):
-        pass
-
-
-def check_deeply(descriptor: str) -> str:
-    """Check the files of a `DeepCheck`; return an empty text.
-
-    Raises:
-        SourceDriftError: `source/drift`.
-    """
-    check = decode(DeepCheck, descriptor)
-    for source, skeleton in zip(check.sources, check.skeletons, strict=True):
-        verify_source(source, skeleton, every_page=check.every_page)
-    return ""
-
-
-def _compare_listings(adopted: Adopted) -> None:
-    """Compare size and modification time of each file with the bootstrap index."""
-    folder, entries = "", dict[str, "Entry"]()
-    expected = zip(adopted.sources.paths, adopted.sizes, adopted.mtimes_ms, strict=True)
-    for path, size, mtime_ms in expected:
-        if parent_of(path) != folder:
-            folder = parent_of(path)
-            entries = {entry.name: entry for entry in open_storage(folder or "/").list("")}
-        entry = entries.get(path.rpartition("/")[2])
-        what = _difference(entry, size, mtime_ms)
-        if what:
-            raise drifted(path, what)
-
-
-def _difference(entry: Entry | None, size: int, mtime_ms: int) -> str:
-    """Return how a file differs; "" if it does not."""
-    if entry is None or entry.is_folder:
-        return "it no longer exists"
-    if entry.size != size:
-        return f"it has {entry.size} bytes, not {size}"
-    if mtime_ms and entry.mtime_ns // _NS_PER_MS != mtime_ms:
-        return "its modification time has changed"
-    return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealCheck:
-    """Base files and skeletons for one task.
-
-    Attributes:
-        files: absolute paths.
-        every_page: whether to compare column chunks too, or footers only.
-    """
-
-    files: list[str]
-    every_page: bool
-
-
-def _verify_seals(files: Sequence[str], verify: Verify, tasks: Tasks) -> None:
-    """Compare base files and skeletons with their seals; does nothing for `STAT`.
-
-    `FOOTER` reads footers, `FULL` all bytes. In a file of other writers, without a seal, `FULL`
-    decodes every page and verifies the checksums of pages that have one.
-
-    Raises:
-        CorruptFileError: `file/not-readable`.
-    """
-    if verify is Verify.STAT:
-        return
-    checks = [
-        encode(
-            SealCheck(files=[*files[at : at + _FILES_PER_TASK]], every_page=verify is Verify.FULL)
-        )
-        for at in range(0, len(files), _FILES_PER_TASK)
-    ]
-    for _ in tasks.run(check_seals, checks):
-        pass
-
-
-def check_seals(descriptor: str) -> str:
-    """Check the files of a `SealCheck`; return an empty text.
-
-    Raises:
-        CorruptFileError: `file/not-readable`.
-    """
-    check = decode(SealCheck, descriptor)
-    for path in check.files:
-        try:
-            with opened(path) as source:
-                verify_base_file(source, every_page=check.every_page)
-        except (StorageError, *UNREADABLE) as error:
-            raise CorruptFileError(
-                "file/not-readable",
-                f"the file cannot be read: {error}",
-                where=Where(file=path),
-                remedy="Restore the file from a copy.",
-            ) from error
-    return ""
