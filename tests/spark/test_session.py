@@ -46,8 +46,16 @@ def _run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_running_session_is_used_and_never_stopped(spark: SparkSession) -> None:
+@pytest.fixture
+def active(spark: SparkSession) -> SparkSession:
+    """Return the session as the active one, whichever an earlier test made a frame in."""
+    spark.createDataFrame([(1,)], "n int")  # PySpark activates the session of a local frame
+    return spark
+
+
+def test_running_session_is_used_and_never_stopped(active: SparkSession) -> None:
     """A session that is there already is taken as it is, and left running."""
+    spark = active
     with open_session(conf={"spark.sql.shuffle.partitions": "77"}) as opened:
         assert opened.spark is spark
         assert not opened.is_ours
@@ -55,8 +63,9 @@ def test_running_session_is_used_and_never_stopped(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
 
 
-def test_another_master_than_the_running_one_is_refused(spark: SparkSession) -> None:
+def test_another_master_than_the_running_one_is_refused(active: SparkSession) -> None:
     """A running session cannot move."""
+    spark = active
     assert open_session(master=spark.sparkContext.master).spark is spark
     with pytest.raises(PlanError) as caught:
         open_session(master="local[7]")
