@@ -35,15 +35,14 @@ def stores(spec: Path) -> tuple[Check, ...]:
 
 def _written(location: str) -> tuple[Check, ...]:
     """Check the place of a table."""
-    storage = open_storage(location)
-    uploads = uploads_of(storage)
-    if uploads is None:
-        return (_store(location),)
     try:
+        storage = open_storage(location)
+        uploads = uploads_of(storage)
+        if uploads is None:
+            return (_store(location),)
         found = probe_store(storage, uploads)
     except FrameworkError as error:
-        said = f"{location}: {error.message} [{error.condition}]"
-        return (Check(name="store", ok=False, found=said, remedy=error.remedy),)
+        return (_failed(location, error),)
     is_trusted = not found.lack or not uploads.need_probe
     kept = Check(
         name="writes",
@@ -65,8 +64,13 @@ def _store(location: str) -> Check:
     try:
         there = open_storage(location).stat("") is not None
     except FrameworkError as error:
-        found = f"{location}: {error.message} [{error.condition}]"
-        return Check(name="store", ok=False, found=found, remedy=error.remedy)
+        return _failed(location, error)
     found = location if there else f"{location} is reached, but nothing is there"
     remedy = "" if there else "Correct the location, or the endpoint of `storage`."
     return Check(name="store", ok=there, found=found, remedy=remedy)
+
+
+def _failed(location: str, error: FrameworkError) -> Check:
+    """Return the check of a location that cannot be reached."""
+    found = f"{location}: {error.message} [{error.condition}]"
+    return Check(name="store", ok=False, found=found, remedy=error.remedy)

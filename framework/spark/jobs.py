@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
@@ -19,7 +20,7 @@ from framework.spark.task_faults import typed
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["cancel", "cancel_all", "inherited", "new_tag", "run_job", "tagged"]
+__all__ = ["cancel", "cancel_all", "cancel_tagged", "inherited", "new_tag", "run_job", "tagged"]
 
 Result = TypeVar("Result")
 
@@ -77,12 +78,13 @@ def tagged(context: SparkContext, tag: str, local: Mapping[str, str]) -> Iterato
 
 def cancel(context: SparkContext, tag: str, pending: set[Future[Any]]) -> None:
     """Cancel jobs and wait until none is running; does nothing if all are done."""
+    cancel_all(partial(cancel_tagged, context, tag), pending)
 
-    def cancel_tagged() -> None:
-        with suppress(Py4JError):  # if the JVM has ended, and the jobs with it
-            context.cancelJobsWithTag(tag)
 
-    cancel_all(cancel_tagged, pending)
+def cancel_tagged(context: SparkContext, tag: str) -> None:
+    """Cancel the jobs with a tag."""
+    with suppress(Py4JError):  # if the JVM has ended, and the jobs with it
+        context.cancelJobsWithTag(tag)
 
 
 def cancel_all(cancel_running: Callable[[], None], pending: set[Future[Any]]) -> None:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import WeakSet
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql.functions import spark_partition_id
 
@@ -16,7 +15,7 @@ from framework.errors import NotYetBuiltError
 from framework.hudi.storage.store_settings import STORAGE_VARIABLE
 from framework.spark.cluster.package_zip import package_zip
 from framework.spark.cluster.preflight import check_new_executors
-from framework.spark.jobs import inherited, tagged
+from framework.spark.jobs import cancel_tagged, inherited, tagged
 from framework.spark.object_stores import reach_stores
 from framework.spark.session import is_connect
 from framework.spark.task_faults import typed
@@ -93,8 +92,7 @@ class ClassicJobs:
 
     def cancel(self, tag: str) -> None:
         """See `Jobs`."""
-        with suppress(Py4JError):  # if the JVM has ended, and the jobs with it
-            self._spark.sparkContext.cancelJobsWithTag(tag)
+        cancel_tagged(self._spark.sparkContext, tag)
 
 
 _SENT: Final[WeakSet[Any]] = WeakSet()

@@ -137,4 +137,4 @@ def test_killed_at_every_call_leaves_each_row_in_one_place(
 ) -> None:
     """Every mutating call, by kind and number."""
     kills = sum(kill_and_recover(lake, point) for point in points[1])
-    assert kills >= len(points[1]) * 9 // 10
+    assert kills >= len(points[1]) * 19 // 20

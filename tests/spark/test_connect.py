@@ -38,10 +38,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Lake:
-    """The specs of a test, and where a step may leave files."""
+    """The specs of a test."""
 
     tables: Mapping[str, Scene]
-    folder: Path
 
     def location(self, name: str) -> str:
         """Return the place of a table."""
@@ -81,7 +80,6 @@ def a_lake(folder: Path) -> Lake:
     landing = folder / "landing"
     landing.mkdir()
     pq.write_table(LANDED, landing / "new.parquet")
-    (folder / "rows.csv").write_text("id,v,p\n1,a,1\n")
     loads = {"source": {"path": str(landing)}, "write": {"operation": "upsert"}}
     merged = {"type": "merge_on_read", "ordering": "commit_time"}
     copied = {**merged, "type": "copy_on_write"}
@@ -94,7 +92,7 @@ def a_lake(folder: Path) -> Lake:
     changed = {name: {**scene.document, **loads} for name, scene in tables.items()}
     changed["checked"] = {**tables["checked"].document, "quality": QUALITY}
     named = {name: replace(tables[name], document=changed[name]) for name in tables}
-    return Lake(tables=named, folder=folder)
+    return Lake(tables=named)
 
 
 def plain(rows: list[Row]) -> list[str]:

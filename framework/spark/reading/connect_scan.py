@@ -15,13 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.functions import broadcast, col, expr
 
-from framework.errors import SourceDriftError, Where
 from framework.hudi.table.layout import parent_of
 from framework.hudi.table.partition_path import value_text
 from framework.spark.reading.columns import constants
 from framework.spark.reading.files import FileSet
-from framework.spark.reading.scan import STRICT, Scan, by_path, texts_of
-from framework.spark.session_jobs import jobs_of
+from framework.spark.reading.scan import STRICT, Scan, by_path, lost_file, texts_of
+from framework.spark.session_jobs import Jobs
 from framework.spark.task_faults import typed
 
 __all__ = ["ConnectScanner"]
@@ -47,16 +46,18 @@ class ConnectScanner:
         spark: the caller's session.
         partition: the partition columns.
         takes_folders_apart: whether folders are `column=value` in Hive's encoding.
+        jobs: the session's jobs, which count its cores once.
     """
 
     spark: SparkSession
     partition: t.StructType
     takes_folders_apart: bool
+    jobs: Jobs
 
     @property
     def cores(self) -> int:
         """See `FileScanner`; costs a small job for each scanner."""
-        return jobs_of(self.spark).parallelism
+        return self.jobs.parallelism
 
     @property
     def row_index(self) -> str:
@@ -111,9 +112,4 @@ def _input_files(frame: DataFrame) -> list[str]:
             found = _MISSING.search(str(error))
             if found is None:
                 raise
-            raise SourceDriftError(
-                "source/drift",
-                "Spark does not find a file of the table",
-                where=Where(file=found[1]),
-                remedy="Restore the file, then read again.",
-            ) from error
+            raise lost_file(found[1]) from error

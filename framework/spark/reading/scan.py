@@ -35,6 +35,7 @@ __all__ = [
     "Scan",
     "Scanner",
     "by_path",
+    "lost_file",
     "private_settings",
     "texts_of",
 ]
@@ -303,10 +304,15 @@ def texts_of(paths: list[str], by_path: Mapping[str, str]) -> list[str]:
     texts = [by_path.get(hadoop_path(path), "") for path in paths]
     if "" in texts or len(by_path) != len(set(paths)):
         lost = next((p for p, text in zip(paths, texts, strict=True) if not text), None)
-        raise SourceDriftError(
-            "source/drift",
-            "Spark does not find the files of the table",
-            where=Where(file=lost),
-            remedy="Restore the file, then read again.",
-        )
+        raise lost_file(lost)
     return texts
+
+
+def lost_file(path: str | None) -> SourceDriftError:
+    """Return the error for a file that Spark's listing lacks; None if it is unknown which."""
+    return SourceDriftError(
+        "source/drift",
+        "Spark does not find the files of the table",
+        where=Where(file=path),
+        remedy="Restore the file, then read again.",
+    )

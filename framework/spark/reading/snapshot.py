@@ -36,6 +36,7 @@ from framework.spark.reading.merged import merged_frames
 from framework.spark.reading.scan import EarlyListing, FileScanner, Scanner, private_settings
 from framework.spark.reading.verification import verify_files, verify_listings
 from framework.spark.session import is_connect
+from framework.spark.session_jobs import jobs_of
 from framework.spark.tasks import SparkTasks
 from framework.vocabulary import SourceLayout, Verify
 
@@ -190,6 +191,7 @@ def _connected_rows(spark: SparkSession, table: Table, how: Reading) -> DataFram
         spark=spark,
         partition=partition_schema(table.partition),
         takes_folders_apart=table.layout is SourceLayout.HIVE,
+        jobs=jobs_of(spark),
     )
     return _verified_frame(scanner, table, _snapshot(table, how, None), how.verify)
 

@@ -145,3 +145,22 @@ def test_store_of_a_spec_that_does_not_answer_is_reported(
     assert found.found.startswith("s3a://bucket/raw")
     assert "[storage/unreachable]" in found.found
     assert found.remedy
+
+
+def test_store_of_a_table_whose_profile_is_unknown_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client itself cannot be made."""
+    monkeypatch.setenv(STORAGE_VARIABLE, "")
+    spec = tmp_path / "t.pipeline.yml"
+    spec.write_text(
+        "version: 1\n"
+        "table: {name: t, location: 's3://bucket/t',\n"
+        "  record_key: {columns: [id], unique_within: table}}\n"
+        f"bootstrap: {{path: {tmp_path}, layout: none}}\n"
+        "storage: {s3: {profile: of-nobody}}\n"
+    )
+    (found,) = stores(spec)
+    assert not found.ok
+    assert "[storage/credentials]" in found.found
+    assert found.remedy

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
-import boto3
 import pytest
 
 from framework.hudi.storage.locations import open_storage
@@ -16,7 +14,7 @@ from framework.timeline_service.host import Served, ServiceOptions, serving
 from framework.vocabulary import ServiceAuth
 from tests.support.asking import Response, ask_server
 from tests.support.s3_proxy import Proxy, proxied
-from tests.support.s3_server import ACCESS_KEY, SECRET_KEY, running_s3
+from tests.support.s3_server import S3Server, running_s3
 from tests.support.served import commit, file_id
 
 pytestmark = pytest.mark.long
@@ -25,25 +23,24 @@ FIRST, SECOND = "20261101000000001", "20261101000000002"
 
 
 @pytest.fixture
-def proxy() -> Iterator[Proxy]:
-    """Run a server of S3 behind a proxy that counts."""
-    with running_s3() as server, proxied(server) as found:
+def server() -> Iterator[S3Server]:
+    """Run a server of S3."""
+    with running_s3() as found:
         yield found
 
 
 @pytest.fixture
-def location(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> str:
+def proxy(server: S3Server) -> Iterator[Proxy]:
+    """Run a proxy before it that counts."""
+    with proxied(server) as found:
+        yield found
+
+
+@pytest.fixture
+def location(server: S3Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the place of a table of one commit, as a user writes it."""
     monkeypatch.setenv(STORAGE_VARIABLE, settings_text({"s3": proxy.settings}))
-    bucket = f"b{uuid4().hex}"
-    boto3.client(
-        "s3",
-        endpoint_url=proxy.settings.endpoint,
-        region_name="us-east-1",
-        aws_access_key_id=ACCESS_KEY,
-        aws_secret_access_key=SECRET_KEY,
-    ).create_bucket(Bucket=bucket)
-    found = f"s3://{bucket}/lake/t/"
+    found = f"s3://{server.new_bucket()}/lake/t/"
     commit(open_storage(found), FIRST, [("p=a", file_id("a")), ("p=b", file_id("b"))])
     return found
 

@@ -14,7 +14,7 @@ from framework.cli.store_checks import stores
 from framework.errors import FrameworkError, UnsupportedTableError
 from framework.hudi.commit.store_probe import probe_store
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.port import Storage, uploads_of
+from framework.hudi.storage.port import uploads_of
 from framework.hudi.storage.store_settings import STORAGE_VARIABLE, StoreSettings, settings_text
 from framework.vocabulary import TableType, WriteOperation
 from tests.support.s3_proxy import Proxy, proxied
@@ -52,13 +52,6 @@ def location(server: S3Server, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) ->
 def use(monkeypatch: pytest.MonkeyPatch, settings: StoreSettings) -> None:
     """Make this process reach S3 by the settings."""
     monkeypatch.setenv(STORAGE_VARIABLE, settings_text({"s3": settings}))
-
-
-def lack(storage: Storage) -> str:
-    """Return what the store does although it must not."""
-    uploads = uploads_of(storage)
-    assert uploads is not None
-    return probe_store(storage, uploads).lack
 
 
 def test_probe_of_a_store_with_conditions_finds_nothing_and_leaves_nothing(location: str) -> None:
