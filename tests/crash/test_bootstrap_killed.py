@@ -108,10 +108,18 @@ def whole(lake: Lake) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def points(lake: Lake, whole: dict[str, str]) -> list[Point]:
-    """Every call that changes the table's folder in a run without a fault."""
+    """Every call that changes the table's folder in a run without a fault.
+
+    Of two runs, what both have: under load another thread may make a call.
+    """
     assert whole
+    return sorted(recorded(lake) & recorded(lake))
+
+
+def recorded(lake: Lake) -> set[Point]:
+    """Run once without a fault and return its calls."""
     lake.reset()
-    return lake.forks.calls(lake.table, *lake.words)
+    return set(lake.forks.calls(lake.table, *lake.words))
 
 
 def check_absent_or_whole(lake: Lake, whole: dict[str, str]) -> None:
@@ -150,7 +158,7 @@ def test_bootstrap_killed_at_every_call_ends_whole_in_the_next_run(
 ) -> None:
     """Every mutating call, by kind and number: absent or whole, then whole."""
     kills = sum(kill_and_recover(lake, whole, point) for point in points)
-    assert kills >= len(points) * 9 // 10
+    assert kills >= len(points) * 95 // 100
 
 
 @pytest.mark.crash
