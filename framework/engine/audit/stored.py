@@ -286,8 +286,10 @@ def _path(storage: Storage, file: StoredFile) -> str:
     Raises:
         CorruptFileError: `audit/stored-differs`; it is nowhere.
     """
-    paths = (file.staged, join(file.partition_path, file.name))
-    found = next((path for path in paths if storage.stat(path) is not None), None)
+    placed = join(file.partition_path, file.name)
+    if file.staged == placed:  # in a store: whoever opens it finds out
+        return placed
+    found = next((p for p in (file.staged, placed) if storage.stat(p) is not None), None)
     if found is None:
         where = Where(file=f"{storage.location}/{file.staged}")
         _refuse(where, "a task wrote it, and it is not there")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from typing import Final
 
 from framework.engine.audit.keys import KeySource
@@ -17,14 +19,16 @@ from framework.engine.reading.table_memory import TableMemory, store_memory
 from framework.engine.run.quiet import wait_until_quiet
 from framework.engine.run.state import Committed, RunContext, RunState, name_quarantined_rows
 from framework.engine.tasks import Tasks, decode, encode
-from framework.hudi.bootstrap.inventory import read_files
-from framework.hudi.bootstrap.source_file import check_unchanged
+from framework.hudi.bootstrap.fingerprint import Fingerprint
+from framework.hudi.bootstrap.inventory import InventoryFile, read_files
+from framework.hudi.bootstrap.source_file import check_folder_unchanged, check_unchanged
 from framework.hudi.commit.intent import Transaction
 from framework.hudi.commit.links import check_listing, link_files, place_files
 from framework.hudi.commit.statuses import AuditedFiles
 from framework.hudi.commit.transaction import Publication, finish, publish
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.overlap import overlapped
+from framework.hudi.storage.port import Storage, uploads_of
 from framework.hudi.table import layout
 from framework.hudi.table.properties import new_table_properties
 from framework.plan.definition import Plan
@@ -77,7 +81,8 @@ class DriftTask:
 def check_drift(tasks: Tasks, keys: KeySource, ranges: Sequence[WorkRange]) -> None:
     """Compare size and modification time of each file of the ranges with the inventory.
 
-    Costs one stat per file; up to a few thousand files are checked here, more in tasks.
+    Costs one stat per file, in a store one listing per folder; up to 10,000 files are checked here,
+    more in tasks.
 
     Raises:
         SourceDriftError: `source/drift`; the first file found to differ.
@@ -100,9 +105,28 @@ def drift_task(descriptor: str) -> str:
     source = open_storage(task.keys.source)
     for each in task.ranges:
         files = read_files(task.keys.inventory, each.start, each.stop)
-        for _ in overlapped(source, lambda file: check_unchanged(source, file.fingerprint), files):
+        for _ in overlapped(source, partial(_compare, source), _together(source, files)):
             pass
     return ""
+
+
+def _together(source: Storage, files: Iterable[InventoryFile]) -> Iterator[list[Fingerprint]]:
+    """Yield the files to compare by one request: in a store, those of a folder, by its listing."""
+    listed = uploads_of(source) is not None
+    prints = (file.fingerprint for file in files)
+    for _, group in groupby(
+        prints, key=lambda each: layout.parent_of(each.path) if listed else each.path
+    ):
+        yield list(group)
+
+
+def _compare(source: Storage, files: list[Fingerprint]) -> None:
+    """Compare files of one folder with the source."""
+    if 1 < len(files) < _FILES_PER_TASK:
+        check_folder_unchanged(source, layout.parent_of(files[0].path), files)
+        return
+    for file in files:  # a folder that fills tasks would be listed by each of them
+        check_unchanged(source, file)
 
 
 def _parts(ranges: Sequence[WorkRange]) -> Iterator[list[WorkRange]]:

@@ -69,8 +69,9 @@ class WrappedStorage:
 class FencedStorage(WrappedStorage):
     """A storage that creates a file only while another file, the fence, exists.
 
-    It checks before and after. A file created while the fence disappeared is deleted again, with
-    the folders created for it, unless it was renamed together with the fence.
+    It checks before and after; in a store just before the request. A file created while the fence
+    disappeared is deleted again, with the folders created for it, unless it was renamed together
+    with the fence.
     """
 
     def __init__(self, inner: Storage, fence: str) -> None:
@@ -84,14 +85,16 @@ class FencedStorage(WrappedStorage):
         Raises:
             CommitConflictError: `commit/fenced`; the file does not exist then.
         """
-        self._check()
+        moves = self.uploads is None
+        if moves:  # in a store nothing happens before the one request
+            self._check()
         try:
             with self._inner.create(path, durable=durable) as out:
                 yield out
-                if self.uploads is not None:  # the request is sent when the block ends
+                if not moves:  # the request is sent when the block ends
                     self._check()
         finally:
-            is_own = self.uploads is None or path.startswith(f"{LAKESTRAP}/")
+            is_own = moves or path.startswith(f"{LAKESTRAP}/")
             if is_own and self._inner.stat(self._fence) is None:
                 self._forget(path)
         if is_own:

@@ -18,7 +18,7 @@ from framework.engine.tasks import InProcessTasks
 from framework.errors import SourceDriftError
 from framework.hudi.bootstrap.fingerprint import Fingerprint
 from framework.hudi.bootstrap.index import BootstrapIndex
-from framework.hudi.bootstrap.source_file import check_unchanged
+from framework.hudi.bootstrap.source_file import check_folder_unchanged, check_unchanged
 from framework.hudi.storage.locations import open_storage
 from framework.hudi.storage.store_settings import STORAGE_VARIABLE
 from framework.hudi.table.properties import read_properties
@@ -130,14 +130,17 @@ def test_hudi_options_say_how_s3a_finds_the_source_and_hold_no_credential(
 def test_bootstrap_costs_a_bounded_number_of_requests(
     server: S3Server, bucket: str, tmp_path: Path
 ) -> None:
-    """The plan: each footer, each folder, three samples in three turns; the run: two a file."""
+    """The plan: each footer, each folder, three samples in three turns; the run: each file once.
+
+    Before the commit, the run lists each of the two folders.
+    """
     with proxied(server) as proxy:
         scene = in_store(server, bucket, tmp_path, endpoint=proxy.settings.endpoint or "")
         prepared = plan(scene)
         assert proxy.requests["GET"] <= len(FILES) + 3 + 1 + 3 * 3
         proxy.forget()
         execute(prepared)
-        assert proxy.requests == {"GET": len(FILES), "HEAD": len(FILES)}
+        assert proxy.requests == {"GET": len(FILES) + 2}
 
 
 def test_nothing_on_disk_holds_a_credential(server: S3Server, bucket: str, tmp_path: Path) -> None:
@@ -200,5 +203,13 @@ def test_source_file_with_another_etag_is_drift(server: S3Server, bucket: str) -
             schema_hash="",
         )
         check_unchanged(storage, fingerprint)
+        check_folder_unchanged(storage, "", [fingerprint])
         with pytest.raises(SourceDriftError):
             check_unchanged(storage, replace(fingerprint, etag='"other"'))
+        for changed in (
+            replace(fingerprint, etag='"other"'),
+            replace(fingerprint, size=2),
+            replace(fingerprint, path="missing"),
+        ):
+            with pytest.raises(SourceDriftError):
+                check_folder_unchanged(storage, "", [fingerprint, changed])
