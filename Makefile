@@ -112,6 +112,7 @@ bench: setup judge rivals ## benchmarks against Apache Hudi, Iceberg, plain Spar
 	$(BIN)/python bench/audit.py
 	$(BIN)/python bench/checksums.py
 	$(BIN)/python bench/timeline_service.py
+	$(BIN)/python bench/lake.py
 
 coverage: setup java ## run the tests with coverage; fails below the threshold
 	$(BIN)/coverage run -m pytest -q -m "not interop and not full and not lake"

@@ -46,13 +46,14 @@ def read_options(
     return options
 
 
-def start_side(name: str, options: argparse.Namespace) -> Side:
-    """Return the worker of one side, a context manager."""
+def start_side(name: str, options: argparse.Namespace, *, conf: str = "") -> Side:
+    """Return the worker of one side, a context manager; `conf` is more of Spark's, as JSON."""
     settings = {
         "cores": options.cores,
         "memory": options.memory,
         "work_dir": str(options.work / name),
         "jar": _jar(RIVALS[name]) if name in RIVALS else "",
+        "conf": conf,
     }
     return Side(name, _environment(name, options.ours), settings)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ __all__ = [
     "HUGE_TARGETS",
     "INDEX_TARGETS",
     "KEY_TARGETS",
+    "LAKE_TARGETS",
     "READ_TARGETS",
     "SCALE_TARGETS",
     "SERVICE_TARGETS",
@@ -245,6 +246,30 @@ SERVICE_TARGETS: Sequence[Target] = (
     ),
     _later("load after 10,000 loads and 10^6 files over 10", "past", "long/short", 1.2, "load_s"),
     _later("open a timeline of 10,000 over 100", "open", "long/short", 1.2, "open_ms"),
+)
+
+
+def _in_a_lake(name: str, rows: str, least: float) -> Iterator[Target]:
+    """Yield the targets on a set without and with a delay of each request."""
+    for data in (name, f"{name}, +20 ms"):
+        yield _pair(f"{data}: wall time", data, rows, least, measure="wall_s")
+
+
+LAKE_TARGETS: Sequence[Target] = (
+    *_in_a_lake("many", "ours/hudi", 8.0),
+    *_in_a_lake("lineitem", "ours/hudi", 4.0),
+    *_in_a_lake("upsert", "ours/hudi", 4.0),
+    *(
+        Target(
+            name=f"{data}: ours / plain Spark",
+            set=data,
+            ours="plain",
+            rival="ours",
+            measure="wall_s",
+            most=1.1,
+        )
+        for data in ("scan", "scan, +20 ms")
+    ),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
@@ -21,6 +22,7 @@ def session(settings: Mapping[str, str], extra: Mapping[str, str] | None = None)
         "spark.sql.warehouse.dir": settings["work_dir"],
         "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
         **(extra or {}),
+        **json.loads(settings.get("conf") or "{}"),
     }
     started = SparkSession.builder.config(map=conf).getOrCreate()
     started.sparkContext.setLogLevel("ERROR")

@@ -10,7 +10,7 @@ __all__ = ["keyed_table"]
 
 
 def keyed_table(
-    target: Path, kind: str, *, keys: Iterable[str], partition: str, partition_type: str
+    target: Path | str, kind: str, *, keys: Iterable[str], partition: str, partition_type: str
 ) -> dict[str, Any]:
     """Return the spec of an ordinary table whose keys are unique in a partition.
 
