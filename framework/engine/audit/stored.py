@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import google_crc32c
@@ -26,6 +27,7 @@ from framework.hudi.commit.segments import SegmentRef, read_segment
 from framework.hudi.commit.statuses import WrittenFiles
 from framework.hudi.filegroup.log_changes import every_change
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.overlap import overlapped
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import MetaField, join
 from framework.vocabulary import AuditDepth
@@ -134,8 +136,11 @@ def read_back_task(descriptor: str) -> str:
     found = StoredFacts()
     for stretch in task.stretches:
         for batch in read_segment(storage, stretch.segment):
-            for status in _chosen(batch, stretch.numbers).select(_FIELDS).to_pylist():
-                found += _facts_of(storage, StoredFile(**status))
+            chosen = _chosen(batch, stretch.numbers).select(_FIELDS).to_pylist()
+            files = (StoredFile(**status) for status in chosen)
+            facts_of = partial(_facts_of, storage)
+            for facts in overlapped(storage, facts_of, files, size=lambda file: file.size):
+                found += facts
     return encode(found)
 
 

@@ -39,6 +39,7 @@ from framework.hudi.commit.segments import Journal, SegmentRef, merge_segments, 
 from framework.hudi.commit.statuses import SourceFileStatus, Statuses, WrittenFiles, written_files
 from framework.hudi.commit.task_files import NewName, TaskFiles
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.overlap import overlapped
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.hudi.table.partition_path import partition_values
@@ -135,11 +136,18 @@ class _Worker:
     def write(self, work: WorkRange) -> None:
         """Write the files of a range."""
         mode, gone = work.mode, excluded_rows(self._table, work.gone)
-        for file in self._announced(read_files(self._handle, work.start, work.stop), mode):
+
+        def made_of(
+            file: InventoryFile,
+        ) -> tuple[InventoryFile, skeleton.BaseFileTarget, skeleton.WrittenBaseFile]:
+            """Make the base file of a source file; on any thread."""
             target = self._target(file, mode)
             with open_source(self._source, file.fingerprint) as reader:
                 check_folder_values(reader, self._schema, target.values, file.partition_path)
-                made = self._made(reader, target, mode, gone)
+                return file, target, self._made(reader, target, mode, gone)
+
+        files = self._announced(read_files(self._handle, work.start, work.stop), mode)
+        for file, target, made in overlapped(self._source, made_of, files, size=_source_bytes):
             self._note(file, mode, target, made)
             hashes = made.hashes
             if self._mixed:
@@ -201,6 +209,10 @@ class _Worker:
         self._statuses.add(
             replace(status, file_id=target.file_id, name=target.name, staged=staged, size=size)
         )
+
+
+def _source_bytes(file: InventoryFile) -> int:
+    return file.fingerprint.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,11 +10,11 @@ from typing import Final, Self
 import google_crc32c
 
 from framework.hudi.commit.created import create_bytes
+from framework.hudi.storage.overlap import threads_for
 from framework.hudi.storage.port import Storage, uploads_of
 
 __all__ = ["FileStore"]
 
-_THREADS: Final = 8
 _MOST_WAITING: Final = 64
 _MOST_WAITING_BYTES: Final = 64 << 20
 _INLINE_FILES: Final = 8
@@ -67,7 +67,7 @@ class FileStore:
             self._checksums.append(done)
             return
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(_THREADS)
+            self._pool = ThreadPoolExecutor(threads_for(self.storage))
         future = self._pool.submit(self._store, path, data)
         self._checksums.append(future)
         self._waiting.append((future, len(data)))

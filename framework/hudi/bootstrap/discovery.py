@@ -19,14 +19,14 @@ import pyarrow.compute as pc
 
 from framework.errors import CorruptFileError, PlanError, Where
 from framework.hudi.bootstrap.source_file import SourceReader
+from framework.hudi.storage.overlap import threads_for
 from framework.hudi.storage.port import Entry, Storage
 from framework.hudi.table.partition_path import PartitionValue
 
 __all__ = ["Ignored", "SourceFile", "check_folder_values", "discover", "is_hidden"]
 
 _SAMPLES: Final = 10
-_THREADS: Final = 8
-_WINDOW: Final = 4 * _THREADS
+_AHEAD: Final = 4
 _DEEPEST: Final = 32  # a system follows at most 40 links
 
 
@@ -109,9 +109,11 @@ def discover(storage: Storage, levels: int, ignored: Ignored) -> Iterator[Source
         return
     partitions = sorted(_partitions(storage, "", levels, ignored))
     listed = partial(_listed, storage, levels)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        for start in range(0, len(partitions), _WINDOW):
-            for files, hidden in pool.map(listed, partitions[start : start + _WINDOW]):
+    threads = threads_for(storage)
+    window = _AHEAD * threads
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, len(partitions), window):
+            for files, hidden in pool.map(listed, partitions[start : start + window]):
                 ignored.add_all(hidden)
                 yield from files
 

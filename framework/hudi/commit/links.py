@@ -27,7 +27,8 @@ from framework.hudi.commit.placement import Placement, is_own_log, place, place_
 from framework.hudi.commit.segments import SEGMENT_SCHEMA, SegmentRef, merge_segments
 from framework.hudi.filegroup.slices import LogFileName, instant_of
 from framework.hudi.storage.checksum import file_crc32c
-from framework.hudi.storage.port import Entry
+from framework.hudi.storage.overlap import threads_for
+from framework.hudi.storage.port import Entry, uploads_of
 from framework.hudi.table import layout
 from framework.hudi.timeline.instant import Action
 
@@ -37,11 +38,10 @@ __all__ = ["by_partition", "check_listing", "link_files", "place_files"]
 
 _BATCH_FILES: Final = 1000
 _CHUNK_FILES: Final = 128
-_THREADS: Final = 8
 
 
 def link_files(
-    transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int = _THREADS
+    transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int | None = None
 ) -> None:
     """Give every staged file of `segments` its name in its partition, unless it has it already.
 
@@ -54,7 +54,7 @@ def link_files(
     """
     storage, intent = transaction.storage, transaction.intent
     known: set[str] = set()
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads or threads_for(storage)) as pool:
         for batch in _gathered(merge_segments(storage, segments)):
             require(storage, transaction.lease)
             placements = _placements(batch)
@@ -95,7 +95,7 @@ def place_files(transaction: Transaction, files: Mapping[str, str]) -> None:
 
 
 def check_listing(
-    transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int = _THREADS
+    transaction: Transaction, segments: Sequence[SegmentRef], *, threads: int | None = None
 ) -> int:
     """Compare every touched partition with the statuses; return the number of files removed.
 
@@ -118,12 +118,13 @@ def check_listing(
             logs.add(path)
     listing = _Listing(transaction=transaction, logs=logs)
     removed = 0
-    with ThreadPoolExecutor(threads) as pool:
+    at_once = threads or threads_for(storage)
+    with ThreadPoolExecutor(at_once) as pool:
         window: list[tuple[str, dict[str, int]]] = []
         for partition, batches in by_partition(merge_segments(storage, segments)):
             marked.discard(partition)
             window.append((partition, _sizes(batches)))
-            if len(window) == threads:
+            if len(window) == at_once:
                 removed += sum(pool.map(lambda each: listing.check(*each), window))
                 window.clear()
         window.extend((partition, {}) for partition in sorted(marked))
@@ -212,7 +213,8 @@ def _make_partition(transaction: Transaction, partition: str) -> None:
     """Create the partition's metadata; keep that of an older commit."""
     storage, intent = transaction.storage, transaction.intent
     path = layout.join(partition, layout.PARTITION_METADATA)
-    if storage.stat(path) is None:
+    is_first = intent.is_new_table and uploads_of(storage) is not None  # saves two requests
+    if is_first or storage.stat(path) is None:
         metadata = layout.PartitionMetadata.of(partition, intent.requested_time)
         place_bytes(storage, intent.staging, path, metadata.render().encode())
 

@@ -76,3 +76,23 @@ def test_items_are_taken_as_results_are(far: Storage) -> None:
     for _ in range(10):
         next(results)
     assert taken <= 64
+
+
+def test_items_that_are_large_together_are_worked_on_one_by_one(far: Storage) -> None:
+    """Two of 40 MiB would hold more than 64."""
+    at_work: list[int] = []
+    most = 0
+
+    def large(number: int) -> int:
+        """Note how many are at work."""
+        nonlocal most
+        at_work.append(number)
+        most = max(most, len(at_work))
+        time.sleep(0.002)
+        at_work.remove(number)
+        return number
+
+    assert list(overlapped(far, large, range(20), size=lambda _: 40 << 20)) == list(range(20))
+    assert most == 1
+    assert list(overlapped(far, large, range(20), size=lambda _: 20 << 20)) == list(range(20))
+    assert 1 < most <= 3
