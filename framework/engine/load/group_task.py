@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -37,6 +37,7 @@ from framework.engine.reading.slice_rows import SliceFiles, slice_rows
 from framework.engine.reading.views import AskedSlice, looked_up
 from framework.engine.run.durable_files import FileStore
 from framework.engine.tasks import decode, encode, release_memory
+from framework.errors import StorageError
 from framework.hudi.bootstrap.seqno_pages import RowNumbers
 from framework.hudi.codecs.murmur import key_hashes
 from framework.hudi.commit.segments import SegmentRef, write_segment
@@ -222,14 +223,13 @@ class _Worker:
 
     def _source(self, source: SourceFile, file: NewFile) -> SourceBytes | None:
         """Return the file behind a skeleton; None unless it has its recorded size."""
-        folder, name = open_storage(parent_of(source.uri)), name_of(source.uri)
-        entry = folder.stat(name)
-        if entry is None or entry.size != source.size:
-            return None  # reading its rows reports the error
         rule = self._job.rule
         values = partition_values(file.partition_path, rule.partition, rule.layout)
-        with folder.open_input(name) as stream:
-            return SourceBytes(data=stream.read_buffer(), constant=values)
+        folder, name = open_storage(parent_of(source.uri)), name_of(source.uri)
+        with suppress(StorageError), folder.open_input(name) as stream:
+            if stream.size() == source.size:
+                return SourceBytes(data=stream.read_buffer(), constant=values)
+        return None  # reading its rows reports the error
 
     def _new(self, work: GroupWork, file: NewFile) -> _Written:
         """Return the file of a new group, made a row group at a time."""

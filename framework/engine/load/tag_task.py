@@ -31,6 +31,7 @@ from framework.engine.tasks import decode, encode
 from framework.hudi.filegroup.base_file import KeyFooter, read_key_footer
 from framework.hudi.filegroup.merge import ranks
 from framework.hudi.storage.locations import open_storage
+from framework.hudi.storage.overlap import overlapped
 from framework.hudi.storage.port import Storage
 from framework.hudi.table.layout import join
 from framework.vocabulary import KeyScope, WriteOperation
@@ -123,11 +124,12 @@ def tag_task(descriptor: str) -> str:
 
 
 class _Searched(NamedTuple):
-    """A slice to search: its number, its partition and its files."""
+    """A slice to search: its number, its partition, its files, and once it is read its footer."""
 
     number: int
     path: str
     files: SliceFiles
+    footer: KeyFooter | None = None
 
 
 class _Tagger:
@@ -145,9 +147,10 @@ class _Tagger:
 
     def tag(self, searched: Iterable[_Searched]) -> Iterator[tuple[pa.Table, TaggedSlice]]:
         """Yield the hits and the facts of each slice; those with hits in their order."""
-        for scope, some in groupby(searched, key=lambda each: self._scope(each.path)):
+        with_footers = overlapped(self._storage, self._with_footer, searched)
+        for scope, some in groupby(with_footers, key=lambda each: self._scope(each.path)):
             if scope in self._lots:
-                yield from self._by_lots(self._lots[scope], list(some))
+                yield from self._by_lots(self._lots[scope], some)
             else:
                 yield from map(self._held, some)
 
@@ -157,11 +160,10 @@ class _Tagger:
 
     def _held(self, each: _Searched) -> tuple[pa.Table, TaggedSlice]:
         """Return the outcome of a slice by the incoming keys that are held."""
-        footer = self._footer(each)
-        near = ((at, keys.within(footer)) for at, keys in self._keys_for(each.path))
+        near = ((at, keys.within(each.footer)) for at, keys in self._keys_for(each.path))
         asked = [(bucket, keys) for bucket, keys in near if keys is not None]
         if not asked:
-            return _nothing(each, footer)
+            return _nothing(each)
         keys = slice_keys(self._slices, each.files)
         looked = [(bucket, _looked_up(keys, incoming)) for bucket, incoming in asked]
         hidden = sum(hidden for _, (_, hidden) in looked)
@@ -169,26 +171,25 @@ class _Tagger:
         return self._outcome(each, SliceMatches(rows=keys.rows, found=found, hidden=hidden))
 
     def _by_lots(
-        self, lots: KeyLots, searched: Sequence[_Searched]
+        self, lots: KeyLots, searched: Iterable[_Searched]
     ) -> Iterator[tuple[pa.Table, TaggedSlice]]:
         """Yield the outcome of each slice of a scope by divided incoming keys."""
         asked = []
         for each in searched:
-            footer = self._footer(each)
-            if lots.may_meet(footer):
-                asked.append(each)
+            if lots.may_meet(each.footer):
+                asked.append(each._replace(footer=None))
             else:
-                yield _nothing(each, footer)
+                yield _nothing(each)
         keys = (slice_keys(self._slices, each.files) for each in asked)
         found = lot_matches(self._job.storage(), self._job.folder, lots, keys)
         for each, matches in zip(asked, found if asked else (), strict=True):
             yield self._outcome(each, matches)
 
-    def _footer(self, each: _Searched) -> KeyFooter | None:
-        """Return what the footer of a slice says of its keys; None with log files."""
+    def _with_footer(self, each: _Searched) -> _Searched:
+        """Return the slice with what its footer says of its keys, without with log files."""
         if each.files.base is None or each.files.logs:
-            return None
-        return read_key_footer(self._storage, each.files.base)
+            return each
+        return each._replace(footer=read_key_footer(self._storage, each.files.base))
 
     def _outcome(self, each: _Searched, matches: SliceMatches) -> tuple[pa.Table, TaggedSlice]:
         """Return the hits and the facts of a slice whose keys were read."""
@@ -281,9 +282,9 @@ class _Tagger:
         return found
 
 
-def _nothing(each: _Searched, footer: KeyFooter | None) -> tuple[pa.Table, TaggedSlice]:
+def _nothing(each: _Searched) -> tuple[pa.Table, TaggedSlice]:
     """Return the outcome of a slice that was not searched."""
-    rows = None if footer is None else footer.rows
+    rows = None if each.footer is None else each.footer.rows
     return HITS_SCHEMA.empty_table(), TaggedSlice(number=each.number, rows=rows)
 
 
