@@ -27,6 +27,9 @@ _ANSWER_MS: Final = 600_000
 """As Hive's own client waits: a metastore lists the folder of each partition that is added."""
 _BATCH: Final = 1000
 """Partitions in one request: more of them take a metastore longer than clients wait."""
+_DROPPED: Final = 100
+"""The same of those that are dropped: a metastore nests a condition for each in one query, at which
+a database of Derby fails by far more."""
 _ADDED_BY_METASTORE: Final = frozenset(
     {
         "transient_lastDdlTime",
@@ -146,7 +149,7 @@ class HiveCatalog:
             self._add(found, some)
         for some in batches(sync.change, _BATCH):
             self._move(sync.table, some)
-        for some in batches(sync.drop, _BATCH):
+        for some in batches(sync.drop, _DROPPED):
             self._drop(sync.table, some)
 
     def _add(self, found: Any, some: Sequence[CatalogPartition]) -> None:
