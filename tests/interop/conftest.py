@@ -17,12 +17,12 @@ from tests.interop.judge import JUDGE_ENVIRONMENT, ROOT, Judge, judge_jar
 from tests.interop.served_table import Served
 from tests.interop.support import adopt_case
 
-_TURNS = 3
+_TURNS = 5
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave two of three pairs of case and release of tests that take turns to the full matrix.
+    """Leave four of five pairs of case and release of tests that take turns to the full matrix.
 
     Cases are counted over the tests of a module, so that tests of one case alternate too.
     """

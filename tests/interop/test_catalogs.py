@@ -11,11 +11,9 @@ import pytest
 from framework.engine.catalogs.connect import connect
 from framework.engine.catalogs.hive import HiveCatalog
 from framework.engine.catalogs.port import Catalog
-from framework.engine.catalogs.sync import observe_sync, run_sync
 from framework.errors import CatalogError
 from framework.plan.catalogs.registered import CatalogPartition, RegisteredTable
-from framework.plan.catalogs.target import CatalogTarget
-from framework.vocabulary import CatalogKind
+from tests.interop.catalog_shops import KINDS, a_shop, synced, target_of
 from tests.interop.judge import KEEP_VERSION_6, Judge
 from tests.interop.metastore import metastore
 from tests.interop.printed import printed_options
@@ -26,7 +24,6 @@ from tests.support.orders import Shop
 pytestmark = [pytest.mark.interop, pytest.mark.full, pytest.mark.timeout(1800)]
 
 RELEASE = "1.2.0"
-ROWS = [("a", "d1", 1), ("b", "d 2:%", 1), ("c", "d3", 1)]
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +31,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a metastore."""
     with metastore(tmp_path_factory.mktemp("metastore")) as found:
         yield found
-
-
-def target_of(address: str, table: str, database: str = "shop") -> CatalogTarget:
-    """Return a target in the metastore."""
-    return CatalogTarget(kind=CatalogKind.HIVE, database=database, table=table, uri=address)
 
 
 class TestHiveCatalog(CatalogSuite):
@@ -69,36 +61,6 @@ def judge(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ju
     folder = tmp_path_factory.mktemp("judge")
     with Judge(RELEASE, folder, timeout_s=900, metastore=address) as process:
         yield process
-
-
-KINDS = {
-    "cow": ("copy_on_write", False),
-    "adopted": ("copy_on_write", True),
-    "mor": ("merge_on_read", False),
-    "adopted_mor": ("merge_on_read", True),
-}
-
-
-def a_shop(folder: Path, name: str) -> Shop:
-    """Return a table of one of the kinds, with rows that were inserted and updated."""
-    kind, adopts = KINDS[name]
-    shop = Shop(folder, kind, adopts=adopts)
-    shop.document["table"]["name"] = "lake.orders"
-    if adopts:
-        shop.run()
-    shop.lands("one", *ROWS)
-    shop.lands("two", ("a", "d1", 2))
-    return shop
-
-
-def synced(shop: Shop, address: str, name: str) -> bool:
-    """Sync a table; return whether anything changed."""
-    target = target_of(address, name, "lake")
-    with connect(target) as catalog:
-        plan = observe_sync(str(shop.location), target, catalog)
-        run_sync(plan, catalog)
-        assert not observe_sync(str(shop.location), target, catalog).has_changes
-    return plan.has_changes
 
 
 Held = tuple[RegisteredTable, set[CatalogPartition]]

@@ -195,6 +195,7 @@ def traits_of(
         **_widened_trait(source, skeletons, schema),
         **_file_traits(source, skeletons),
         **_path_traits(target, types, skeletons),
+        **_value_traits(target, partitions),
         **_ordering_traits(target, types),
     }
 
@@ -290,6 +291,18 @@ def _path_traits(
         Trait.DEFAULT_PARTITION: f"partition {_paths(absent)}" if absent else "",
     }
     return {trait: cause for trait, cause in causes.items() if cause}
+
+
+def _value_traits(target: Target, partitions: Sequence[PartitionPlan]) -> dict[Trait, str]:
+    """Return the trait of partitions whose folder is not the text of their values."""
+    taken = (p.partition_path for p in partitions if p.mode is not BootstrapMode.SKIP)
+    escapes = target.key_rule.url_encode
+    hit = tuple(
+        path
+        for path in taken
+        if (escapes and "%" in path) or _is_null_in(path, target, target.partition_types)
+    )
+    return {Trait.ESCAPED_VALUE: f"partition {_paths(hit)}"} if hit else {}
 
 
 def _is_null_in(path: str, target: Target, columns: Mapping[str, PartitionType]) -> bool:

@@ -40,6 +40,7 @@ class Trait(StrEnum):
     TYPED_PATH_ONLY = "typed_path_only"
     DATE_PATH_ONLY = "date_path_only"
     DEFAULT_PARTITION = "default_partition"
+    ESCAPED_VALUE = "escaped_value"
     DATE_ORDERING = "date_ordering"
     CUSTOM_KEYS = "custom_keys"
     DECIMAL_INTEGER = "decimal_integer"
@@ -215,6 +216,27 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
             "shows the escaped text (%XX) of a partition value that is only in the path: {detail}"
         ),
         full_record=_IN_THE_FILE,
+    ),
+    ReaderException(
+        name="null-meta-columns",
+        traits=_SKELETON,
+        readers=(ReaderName.TRINO,),
+        reads=None,
+        continues=None,
+        message="reads data columns right, and NULL in the `_hoodie_` columns of skeletons",
+        full_record="`_hoodie_` columns are read too",
+    ),
+    ReaderException(
+        name="partition-value-by-its-folder",
+        traits=frozenset({Trait.ESCAPED_VALUE}),
+        readers=(ReaderName.TRINO,),
+        reads=_NO,
+        continues=None,
+        message=(
+            "shows the escaped text (%XX) of a partition's folder, and `\\N` for null, instead of "
+            "the value, and filters by it: {detail}"
+        ),
+        full_record="nothing: the folders are the same",
     ),
     ReaderException(
         name="typed-path-only-partition",

@@ -80,10 +80,9 @@ READERS: Final[tuple[Reader, ...]] = (
     Reader(
         key=ReaderName.TRINO,
         engine="Trino",
-        version="OSS connector",
-        skeletons=(_NO, _NO),
-        full=_READ_ONLY,
-        note="cannot read skeletons (trinodb/trino issue 17977)",
+        version="476",
+        skeletons=(_YES, _NO),
+        full=(_YES, _NO),
     ),
     Reader(
         key=ReaderName.HUDI_TRINO,

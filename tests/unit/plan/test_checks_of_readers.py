@@ -56,12 +56,12 @@ def test_readers_are_those_that_a_spec_can_name() -> None:
 
 def test_plan_with_a_reader_that_cannot_read_skeletons_is_refused(tmp_path: Path) -> None:
     """At its place in the spec, with the reason and what full_record would change."""
-    (found,) = faults_of(tmp_path, "spark-hudi-1.2", "trino", changes={})
+    (found,) = faults_of(tmp_path, "spark-hudi-1.2", "hive", changes={})
     assert (found.rule, found.key_path) == ("readers/cannot-read", "table.readers[1]")
     assert (found.where.line, found.where.column) == (6, 29)
     assert found.message == (
-        "'trino' (Trino OSS connector) cannot read the table: "
-        "cannot read skeletons (trinodb/trino issue 17977)"
+        "'hive' (Hive) cannot read the table: "
+        "fails on a data column of a partitioned table (apache/hudi issue 19643)"
     )
     assert found.suggestion is not None
     assert "it reads full files, as documented" in found.suggestion
@@ -78,8 +78,8 @@ def test_plan_in_full_satisfies_a_reader_that_cannot_read_skeletons(tmp_path: Pa
 
 def test_plan_with_several_readers_that_cannot_read_reports_all(tmp_path: Path) -> None:
     """Each at its own place."""
-    found = faults_of(tmp_path, "hive", "hudi-rs", "trino", changes={})
-    assert [f.key_path for f in found] == [f"table.readers[{place}]" for place in range(3)]
+    found = faults_of(tmp_path, "hive", "hudi-rs", changes={})
+    assert [f.key_path for f in found] == [f"table.readers[{place}]" for place in range(2)]
     suggestions = [f.suggestion or "" for f in found]
     assert "it reads full files. Or" in suggestions[1]
 
@@ -117,7 +117,7 @@ def test_plan_with_an_unproven_reader_warns(tmp_path: Path) -> None:
 
 def test_plan_of_an_adopted_table_warns_of_a_reader_that_it_shuts_out(tmp_path: Path) -> None:
     """The table is there, and its skeletons may have been rewritten since."""
-    spec = a_spec(tmp_path, changes=asking("trino", "athena"))
+    spec = a_spec(tmp_path, changes=asking("hive", "athena"))
     plan = build(spec, Observation(table=an_adopted_table(spec)))
     assert conditions_of(plan) == ["readers/cannot-read", "readers/unproven"]
 

@@ -73,15 +73,42 @@ def test_exceptions_fill_in_each_message() -> None:
     assert all("{" not in e.message and e.full_record and e.readers for e in found.exceptions)
 
 
-def test_gate_of_a_table_with_skeletons_is_for_spark_alone() -> None:
-    """Tested releases read and continue; no other reader is proven to read skeletons."""
+def test_gate_of_a_table_with_skeletons_is_for_spark_and_trino_alone() -> None:
+    """Tested releases of Spark read and continue, Trino reads; no other is proven to."""
     found = gate({Trait.SKELETONS: ""})
     for version in ("1.2.0", "1.1.x", "1.0.x"):
         assert hudi(found, version) == (YES, YES, ("auto-upgrade-loses-rows",))
     assert hudi(found, "0.15.0") == (YES, YES, ())
-    others = [v for v in found.verdicts if v.engine != "Spark with Apache Hudi"]
+    trino = verdict_on(found, "Trino", "476")
+    assert (trino.reads, trino.continues) == (YES, NO)
+    assert trino.exceptions == ("null-meta-columns",)
+    others = [v for v in found.verdicts if v.engine != "Spark with Apache Hudi" and v != trino]
     assert {v.engine for v in others} == {"Trino", "hudi-rs", "Hive", "Athena", "Flink"}
     assert all(v.reads in {NO, UNPROVEN} and v.note for v in others)
+
+
+def test_gate_of_partitions_whose_folder_is_not_their_value_names_trino() -> None:
+    """Whether their files are skeletons or full."""
+    for traits in ({}, {Trait.SKELETONS: ""}):
+        found = gate({**traits, Trait.ESCAPED_VALUE: "partition 'a%3Ab'"})
+        trino = verdict_on(found, "Trino", "476")
+        assert trino.reads is NO
+        assert "partition-value-by-its-folder" in trino.exceptions
+        assert hudi(found, "1.2.0")[0] is YES
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [("month=a%3Ab", True), ("month=__HIVE_DEFAULT_PARTITION__", True), ("month=a", False)],
+)
+def test_plan_with_a_partition_whose_folder_is_not_its_value_names_trino(
+    tmp_path: Path, path: str, *, named: bool
+) -> None:
+    """Written in full too."""
+    changes = {"{month: int}": "{month: string}", "year, month, day": "year, day"}
+    for more in ({}, FULL):
+        plan = plan_of(tmp_path, path=path, changes=changes | more)
+        assert ("partition-value-by-its-folder" in names_of(plan)) is named
 
 
 def test_gate_of_a_table_of_full_files_opens_it_to_others() -> None:
@@ -89,7 +116,7 @@ def test_gate_of_a_table_of_full_files_opens_it_to_others() -> None:
     found = gate({})
     assert found.exceptions == ()
     assert hudi(found, "0.15.0") == (YES, YES, ())
-    assert verdict_on(found, "Trino", "OSS connector").reads is DOCUMENTED
+    assert verdict_on(found, "Trino", "476").reads is YES
     assert verdict_on(found, "hudi-rs", "0.5.0").reads is YES
     assert all(v.note == "" for v in found.verdicts)
 
@@ -167,13 +194,13 @@ def test_gate_lists_the_readers_of_an_exception() -> None:
     """One text for all readers, versions joined by engine."""
     found = {e.name: e.who for e in gate(dict.fromkeys(Trait, "x")).exceptions}
     assert found["millisecond-timestamp"] == "Spark with Apache Hudi 1.0.x, 0.15.0"
-    assert found["read-optimized-only"] == "Trino OSS connector; Athena engine 3"
+    assert found["read-optimized-only"] == "Trino 476; Athena engine 3"
 
 
 def test_gate_of_a_merge_on_read_table_describes_what_trino_reads() -> None:
     """Read-optimized only."""
     found = gate({Trait.MERGE_ON_READ: ""})
-    assert verdict_on(found, "Trino", "OSS connector").exceptions == ("read-optimized-only",)
+    assert verdict_on(found, "Trino", "476").exceptions == ("read-optimized-only",)
 
 
 def test_gate_of_merge_on_read_skeletons_names_the_index_to_use() -> None:
@@ -326,16 +353,16 @@ def test_reader_groups_of_a_table_with_skeletons_join_versions() -> None:
     """Readers with equal verdicts share one line."""
     assert reader_groups(gate({Trait.SKELETONS: ""})) == (
         ("read and write on", "Spark with Apache Hudi 1.2.0, 1.1.x, 1.0.x, 0.15.0"),
-        ("cannot read", "Trino OSS connector; hudi-rs 0.5.0; Hive"),
+        ("read only", "Trino 476"),
         ("unproven", "Trino hudi-trino 1.2.1; Athena engine 3; Flink"),
+        ("cannot read", "hudi-rs 0.5.0; Hive"),
     )
 
 
 def test_reader_groups_of_full_files_mark_what_is_only_documented() -> None:
     """A vendor's word is marked as such."""
     assert dict(reader_groups(gate({})))["read only"] == (
-        "Trino OSS connector (as documented); hudi-rs 0.5.0; Hive (as documented); "
-        "Athena engine 3 (as documented)"
+        "Trino 476; hudi-rs 0.5.0; Hive (as documented); Athena engine 3 (as documented)"
     )
 
 

@@ -48,14 +48,17 @@ nyc.flights  copy_on_write  12 partitions, 12 files, 336,776 rows, 6.1 MB
    cost          ~0.1 core-seconds, an estimate from footers and sampled rows
   readers
    read and write on  Spark with Apache Hudi 1.2.0, 1.1.x
-   read only          Spark with Apache Hudi 1.0.x, 0.15.0
-   cannot read        Trino OSS connector; hudi-rs 0.5.0; Hive
+   read only          Spark with Apache Hudi 1.0.x, 0.15.0; Trino 476
    unproven           Trino hudi-trino 1.2.1; Athena engine 3; Flink
+   cannot read        hudi-rs 0.5.0; Hive
    ! auto-upgrade-loses-rows (Spark with Apache Hudi 1.2.0, 1.1.x, 1.0.x): \
 a write with default options upgrades the table to version 8 or 9; \
 while skeletons are left, filters on data columns then lose rows: write with \
 hoodie.write.table.version=6, hoodie.write.auto.upgrade=false and hoodie.metadata.enable=false
      full_record would change: rows are correct after an upgrade too
+   ! null-meta-columns (Trino 476): \
+reads data columns right, and NULL in the `_hoodie_` columns of skeletons
+     full_record would change: `_hoodie_` columns are read too
    ! typed-path-only-partition (Spark with Apache Hudi 1.0.x, 0.15.0): \
 reads are correct, but a write that touches a skeleton's file group fails where a partition column \
 is only in the path and is neither a string nor a date (ClassCastException): column month
@@ -111,15 +114,17 @@ Estimate: ~80.8 kB to write, ~0.0 core-seconds.
 | readers | |
 |---|---|
 | read and write on | Spark with Apache Hudi 1.2.0, 1.1.x |
-| read only | Spark with Apache Hudi 1.0.x, 0.15.0 |
-| cannot read | Trino OSS connector; hudi-rs 0.5.0; Hive |
+| read only | Spark with Apache Hudi 1.0.x, 0.15.0; Trino 476 |
 | unproven | Trino hudi-trino 1.2.1; Athena engine 3; Flink |
+| cannot read | hudi-rs 0.5.0; Hive |
 
 - **auto-upgrade-loses-rows** (Spark with Apache Hudi 1.2.0, 1.1.x, 1.0.x) \
 a write with default options upgrades the table to version 8 or 9; \
 while skeletons are left, filters on data columns then lose rows: write with \
 hoodie.write.table.version=6, hoodie.write.auto.upgrade=false and hoodie.metadata.enable=false. \
 With `full_record`: rows are correct after an upgrade too.
+- **null-meta-columns** (Trino 476) \
+reads data columns right, and NULL in the '_hoodie_' columns of skeletons. With `full_record`: '_hoodie_' columns are read too.
 - **typed-path-only-partition** (Spark with Apache Hudi 1.0.x, 0.15.0) \
 reads are correct, but a write that touches a skeleton's file group fails where a partition column \
 is only in the path and is neither a string nor a date (ClassCastException): column month. \
