@@ -124,7 +124,8 @@ while skeletons are left, filters on data columns then lose rows: write with \
 hoodie.write.table.version=6, hoodie.write.auto.upgrade=false and hoodie.metadata.enable=false. \
 With `full_record`: rows are correct after an upgrade too.
 - **null-meta-columns** (Trino 476) \
-reads data columns right, and NULL in the '_hoodie_' columns of skeletons. With `full_record`: '_hoodie_' columns are read too.
+reads data columns right, and NULL in the '_hoodie_' columns of skeletons. \
+With `full_record`: '_hoodie_' columns are read too.
 - **typed-path-only-partition** (Spark with Apache Hudi 1.0.x, 0.15.0) \
 reads are correct, but a write that touches a skeleton's file group fails where a partition column \
 is only in the path and is neither a string nor a date (ClassCastException): column month. \
