@@ -13,7 +13,7 @@ from framework.engine.reading.table_memory import read_memory
 from framework.errors import PlanError, Where
 from framework.hudi.keygen.rule import KeyGenerator, KeyRule
 from framework.hudi.storage.locations import open_storage
-from framework.hudi.storage.object_uri import is_object_uri
+from framework.hudi.storage.object_uri import is_object_uri, store_of
 from framework.hudi.storage.port import Storage
 from framework.hudi.storage.s3a_options import place_options
 from framework.hudi.storage.store_settings import settings_of
@@ -22,7 +22,7 @@ from framework.hudi.timeline.timeline import load_timeline
 from framework.plan.readers.exceptions import EXCEPTIONS, Trait
 from framework.plan.readers.gate import gate
 from framework.plan.readers.versions import Ability
-from framework.vocabulary import KeyScope
+from framework.vocabulary import KeyScope, TableType
 
 __all__ = ["OptionsForm", "hudi_options", "table_ddl"]
 
@@ -61,7 +61,9 @@ def hudi_options(location: str, form: OptionsForm) -> str:
     ]
     if form is OptionsForm.SQL and rule and rule.generator is KeyGenerator.CUSTOM:
         notes.append("Spark SQL cannot write this table at version 6: use the DataFrame writer.")
-    options = _options(properties, rule) | _session_options(open_table(location).schema)
+    options = _options(storage.location, properties, rule) | _session_options(
+        open_table(location).schema
+    )
     if any(name.startswith(_SESSION) for name in options):
         notes.append(f"Options that start with {_SESSION} are set when the session starts.")
     stores = _store_options(storage, properties)
@@ -152,7 +154,14 @@ def _key_rule(storage: Storage) -> KeyRule | None:
     return memory.key_rule if memory is not None and memory.immutable else None
 
 
-def _options(properties: TableProperties, rule: KeyRule | None) -> dict[str, str]:
+def _has_source_elsewhere(location: str, properties: TableProperties) -> bool:
+    """Return whether logs lie over skeletons whose source is in another store."""
+    source = properties.bootstrap_base_path
+    merges = properties.table_type is TableType.MERGE_ON_READ
+    return bool(source) and merges and store_of(source or "") != store_of(location)
+
+
+def _options(location: str, properties: TableProperties, rule: KeyRule | None) -> dict[str, str]:
     options = {
         "hoodie.table.name": properties.name,
         "hoodie.datasource.write.table.type": properties.table_type.value.upper(),
@@ -164,6 +173,10 @@ def _options(properties: TableProperties, rule: KeyRule | None) -> dict[str, str
     if properties.bootstrap_base_path:
         # 1.2.0 fails if it adds an insert to the file group of a skeleton without reading it
         options["hoodie.merge.allow.duplicate.on.inserts"] = "false"
+    if _has_source_elsewhere(location, properties):
+        options["hoodie.compact.inline"] = (
+            "false"  # 1.2.0 looks for the source in the table's store
+        )
     if properties.ordering_field:
         options["hoodie.datasource.write.precombine.field"] = properties.ordering_field
     else:

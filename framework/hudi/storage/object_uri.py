@@ -8,7 +8,7 @@ from typing import Final
 
 from framework.errors import PlanError, Where
 
-__all__ = ["SCHEMES", "ObjectUri", "is_object_uri", "parse_object_uri"]
+__all__ = ["SCHEMES", "ObjectUri", "is_object_uri", "parse_object_uri", "store_of"]
 
 SCHEMES: Final = MappingProxyType({"s3": "s3a", "s3a": "s3a"})
 """Scheme as written to the scheme that Hadoop resolves, which tables record."""
@@ -38,6 +38,15 @@ def is_object_uri(location: str) -> bool:
     """Return whether the location is in an object store."""
     scheme, separator, _ = location.partition("://")
     return bool(separator) and scheme in SCHEMES
+
+
+def store_of(location: str) -> str:
+    """Return the bucket or cluster of a canonical location; `""` for this machine's files.
+
+    Hadoop has one file system for each, such as `s3a://bucket` and `hdfs://namenode:8020`.
+    """
+    scheme, separator, rest = location.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if separator and scheme != "file" else ""
 
 
 def parse_object_uri(location: str) -> ObjectUri:

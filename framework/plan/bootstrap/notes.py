@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from framework.hudi.keygen.rule import KeyGenerator
+from framework.hudi.storage.object_uri import store_of
 from framework.hudi.table.partition_path import HIVE_DEFAULT
 from framework.hudi.table.schema import Widening, widenings
 from framework.plan.definition import PlanNote
@@ -196,6 +197,7 @@ def traits_of(
         **_file_traits(source, skeletons),
         **_path_traits(target, types, skeletons),
         **_value_traits(target, partitions),
+        **_place_traits(target, source, skeletons),
         **_ordering_traits(target, types),
     }
 
@@ -303,6 +305,16 @@ def _value_traits(target: Target, partitions: Sequence[PartitionPlan]) -> dict[T
         if (escapes and "%" in path) or _is_null_in(path, target, target.partition_types)
     )
     return {Trait.ESCAPED_VALUE: f"partition {_paths(hit)}"} if hit else {}
+
+
+def _place_traits(
+    target: Target, source: SourceInventory, skeletons: Sequence[PartitionPlan]
+) -> dict[Trait, str]:
+    """Return the trait of skeletons whose source is in another store than the table."""
+    stores = store_of(source.location), store_of(target.location)
+    if not skeletons or stores[0] == stores[1]:
+        return {}
+    return {Trait.SOURCE_ELSEWHERE: f"source in {stores[0] or 'local files'}"}
 
 
 def _is_null_in(path: str, target: Target, columns: Mapping[str, PartitionType]) -> bool:

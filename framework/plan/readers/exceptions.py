@@ -41,6 +41,7 @@ class Trait(StrEnum):
     DATE_PATH_ONLY = "date_path_only"
     DEFAULT_PARTITION = "default_partition"
     ESCAPED_VALUE = "escaped_value"
+    SOURCE_ELSEWHERE = "source_elsewhere"
     DATE_ORDERING = "date_ordering"
     CUSTOM_KEYS = "custom_keys"
     DECIMAL_INTEGER = "decimal_integer"
@@ -320,6 +321,19 @@ _NAMED: Final[tuple[ReaderException, ...]] = (
             "merge-on-read table: write with the index SIMPLE or BLOOM"
         ),
         full_record="every index works",
+    ),
+    ReaderException(
+        name="source-in-another-store",
+        traits=_SKELETON | {Trait.MERGE_ON_READ, Trait.SOURCE_ELSEWHERE},
+        readers=(ReaderName.SPARK_HUDI_1_2,),
+        reads=None,
+        continues=None,
+        message=(
+            "its compaction fails (Wrong FS) on skeletons whose source is in another bucket or "
+            "file system than the table: write with hoodie.compact.inline=false, and compact with "
+            "`run-pipeline compact`: {detail}"
+        ),
+        full_record="compaction works",
     ),
     ReaderException(
         name="custom-keys-in-sql",

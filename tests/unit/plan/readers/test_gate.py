@@ -203,6 +203,24 @@ def test_gate_of_a_merge_on_read_table_describes_what_trino_reads() -> None:
     assert verdict_on(found, "Trino", "476").exceptions == ("read-optimized-only",)
 
 
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"location: /lake/flights": "location: s3://bucket/flights"}, True),
+        ({"location: /lake/flights": "location: s3://bucket/flights", **FULL}, False),
+        ({}, False),
+    ],
+)
+def test_plan_with_the_source_in_another_store_names_the_compaction_that_fails(
+    tmp_path: Path, changes: Mapping[str, str], *, named: bool
+) -> None:
+    """Of Apache Hudi 1.2.0, on a merge-on-read table; the verdict is unchanged."""
+    for kind in ("copy_on_write", "merge_on_read\n  ordering: commit_time"):
+        plan = plan_of(tmp_path, changes={**changes, "copy_on_write": kind})
+        is_there = "source-in-another-store" in names_of(plan)
+        assert is_there is (named and kind != "copy_on_write")
+
+
 def test_gate_of_merge_on_read_skeletons_names_the_index_to_use() -> None:
     """Writing works with another index, so the verdict is unchanged."""
     found = gate({Trait.SKELETONS: "", Trait.MERGE_ON_READ: ""})
