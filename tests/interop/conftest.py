@@ -22,7 +22,9 @@ _TURNS = 5
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave four of five pairs of case and release of tests that take turns to the full matrix.
+    """Leave most pairs of case and release of tests that take turns to the full matrix.
+
+    One of five pairs stays, or of the marker's number.
 
     Cases are counted over the tests of a module, so that tests of one case alternate too.
     """
@@ -36,7 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         case = f"{item.originalname}{item.callspec.id.replace(release, '')}"
         if case not in known:
             known.append(case)
-        if (known.index(case) + RELEASES.index(release)) % _TURNS:
+        number = turns.args[0] if turns.args else _TURNS
+        if (known.index(case) + RELEASES.index(release)) % number:
             item.add_marker(pytest.mark.full)
 
 

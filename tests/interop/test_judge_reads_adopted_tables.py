@@ -18,6 +18,7 @@ from tests.interop.queries import Query, expected_rows, queries_for
 BOOTSTRAP_INSTANT = "00000000000001"
 
 
+@pytest.mark.taking_turns(2)
 @pytest.mark.parametrize("case", case_params())
 def test_snapshot_of_an_adopted_table_has_the_source_rows(
     case: Case, judge: Judge, adopted: Callable[[Case], Path]
@@ -36,6 +37,7 @@ def test_snapshot_of_an_adopted_table_has_the_source_rows(
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.taking_turns(2)
 @pytest.mark.parametrize("case", case_params())
 def test_meta_columns_of_an_adopted_table_name_their_file_and_row(
     case: Case, judge: Judge, adopted: Callable[[Case], Path]

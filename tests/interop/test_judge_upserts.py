@@ -25,6 +25,7 @@ COMMIT_TIME = ("_hoodie_record_key", "_hoodie_commit_time")
 COMPACT = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 
 
+@pytest.mark.taking_turns(2)
 @pytest.mark.parametrize(("case", "index"), upsert_params())
 def test_upsert_by_the_judge_is_read_right_by_the_judge_and_by_us(
     *,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.taking_turns(2)
 @pytest.mark.parametrize("case", case_params())
 def test_our_reader_gives_what_the_judge_gives(
     case: Case, judge: Judge, adopted: Callable[[Case], Path], spark: SparkSession

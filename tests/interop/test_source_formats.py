@@ -44,6 +44,7 @@ def no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_refusal")
+@pytest.mark.taking_turns(2)
 @pytest.mark.parametrize("name", MATRIX)
 def test_read_and_upsert_of_a_format_by_apache_hudi_are_as_listed(
     name: str, judge: Judge, tmp_path: Path
@@ -76,6 +77,7 @@ def test_upsert_into_lists_with_nulls_fails_without_the_printed_option(
         judge.upsert(location, tmp_path / "batch.parquet", options)
 
 
+@pytest.mark.taking_turns(2)
 @pytest.mark.parametrize("name", MATRIX)
 def test_format_written_in_full_is_read_and_upserted_by_apache_hudi(
     name: str, judge: Judge, tmp_path: Path
