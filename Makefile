@@ -123,8 +123,9 @@ schemas: setup ## regenerate schemas/*.json and the catalogue of expectations
 	$(BIN)/python tools/write_schemas.py
 	$(BIN)/python tools/write_gx_catalogue.py
 
-lake: setup java ## tests on HDFS and S3, whose servers they build, start, kill and stop; needs Maven and Go
+lake: setup bundles ## tests on HDFS and S3, whose servers they build, start and stop; needs Maven and Go
 	$(PYTEST) -m "lake and not interop" tests/lake $(PYTEST_ARGS)
+	$(JUDGE_PYTEST) -m "lake and interop" tests/lake $(PYTEST_ARGS)
 
 crash: setup ## the full fault suite
 	$(PYTEST) -m crash $(PYTEST_ARGS)

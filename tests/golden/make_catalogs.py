@@ -19,7 +19,7 @@ from framework.engine.catalogs.connect import connect
 from framework.plan.catalogs.target import CatalogTarget
 from framework.vocabulary import CatalogKind
 from tests.interop.judge import KEEP_VERSION_6, Judge
-from tests.interop.metastore import metastore
+from tests.interop.metastore import metastore, metastore_conf
 from tests.support.catalogs import SCHEMA
 
 RELEASE = "1.2.0"
@@ -34,7 +34,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         root = Path(folder)
         with metastore(root / "metastore") as uri:
-            with Judge(RELEASE, root / "judge", timeout_s=900, metastore=uri) as judge:
+            conf = metastore_conf(uri)
+            with Judge(RELEASE, root / "judge", timeout_s=900, conf=conf) as judge:
                 made = Maker(judge, root, uri)
                 made.all()
             found = {name: entry(uri, name) for name in NAMES}

@@ -3,7 +3,7 @@
 Run by `make interop` in the judge's environment: `python tests/interop/fetch_judge.py`.
 Each release is resolved by Spark's own `spark.jars.packages` into `ivy` inside that
 environment; a release that is there already costs nothing and needs no network. With
-`--rivals` also what the benches compare with.
+`--rivals` also what the benches compare with, and with `--stores` Hadoop's client of S3.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ COORDINATES = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
 CONNECT = "org.apache.spark:spark-connect_2.12:3.5.7"
 """The server of Spark Connect, which PySpark 3.5 does not bring; its tests are skipped without."""
 RIVALS = ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0",)
+STORES = ("org.apache.hadoop:hadoop-aws:3.3.4",)
 IVY = Path(sys.prefix) / "ivy"
 RESOLVE = """
 import sys
@@ -35,6 +36,8 @@ def main() -> int:
     if "--rivals" in sys.argv[1:]:
         wanted += RIVALS
     _fetched(CONNECT)
+    if "--stores" in sys.argv[1:]:
+        wanted += STORES
     found = [_fetched(each) for each in wanted]
     return int(not all(found))
 

@@ -47,16 +47,28 @@ def judge_jar(version: str) -> Path:
 
 
 class Judge:
-    """One Hudi release in its own process; used as a context manager."""
+    """One Hudi release in its own process; used as a context manager.
+
+    Args:
+        version: of Apache Hudi.
+        work_dir: for its log and its warehouse.
+        timeout_s: how long one operation may take.
+        conf: further settings of its session.
+    """
 
     def __init__(
-        self, version: str, work_dir: Path, *, timeout_s: float = 240, metastore: str = ""
+        self,
+        version: str,
+        work_dir: Path,
+        *,
+        timeout_s: float = 240,
+        conf: Mapping[str, str] | None = None,
     ) -> None:
         self.version = version
         self.log = work_dir / f"judge-{version}.log"
         self._work_dir = work_dir
         self._timeout_s = timeout_s
-        self._environment = {"JUDGE_METASTORE": metastore} if metastore else {}
+        self._environment = {"JUDGE_CONF": json.dumps(dict(conf or {}))}
         self._process = self._start()
 
     def __enter__(self) -> Self:
@@ -93,13 +105,13 @@ class Judge:
         self._process.stdin.flush()
         return self._receive()
 
-    def upsert(self, location: Path, batch: Path, options: Mapping[str, str]) -> None:
+    def upsert(self, location: Path | str, batch: Path, options: Mapping[str, str]) -> None:
         """Upsert the Parquet file `batch`, leaving the table at version 6."""
         every = {"hoodie.datasource.write.operation": "upsert", **KEEP_VERSION_6, **options}
         self.ask("write", location=str(location), batch=str(batch), options=every)
 
     def rows(
-        self, location: Path, columns: Sequence[str] | None = None, where: str | None = None
+        self, location: Path | str, columns: Sequence[str] | None = None, where: str | None = None
     ) -> list[list[object]]:
         """Return canonical rows of a snapshot query."""
         answer = self.ask("read", location=str(location), columns=columns, where=where)

@@ -56,10 +56,8 @@ def _start(jar: str, work_dir: Path) -> SparkSession:
         "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
     }
-    uris = os.environ.get("JUDGE_METASTORE")
-    if uris:
-        hive = {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": uris}
-        conf |= hive
+    more = json.loads(os.environ.get("JUDGE_CONF", "{}"))
+    conf |= {**more, "spark.jars": ",".join(filter(None, (jar, more.get("spark.jars"))))}
     builder = SparkSession.builder.master("local[2]").appName("judge")
     spark = builder.config(map=conf).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

@@ -13,7 +13,12 @@ import pytest
 
 from tests.interop.judge import JUDGE_ENVIRONMENT, ROOT
 
-__all__ = ["metastore"]
+__all__ = ["metastore", "metastore_conf"]
+
+
+def metastore_conf(uri: str) -> dict[str, str]:
+    """Return the settings of a session whose catalog is a metastore."""
+    return {"spark.sql.catalogImplementation": "hive", "spark.hadoop.hive.metastore.uris": uri}
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from tests.interop.judge import Judge
 __all__ = ["printed_options", "run_sql"]
 
 
-def printed_options(location: Path) -> Mapping[str, str]:
+def printed_options(location: Path | str) -> Mapping[str, str]:
     """Return the options as a properties file says them."""
     lines = hudi_options(str(location), OptionsForm.PROPERTIES).splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))

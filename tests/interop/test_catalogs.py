@@ -15,7 +15,7 @@ from framework.errors import CatalogError
 from framework.plan.catalogs.registered import CatalogPartition, RegisteredTable
 from tests.interop.catalog_shops import KINDS, a_shop, synced, target_of
 from tests.interop.judge import KEEP_VERSION_6, Judge
-from tests.interop.metastore import metastore
+from tests.interop.metastore import metastore, metastore_conf
 from tests.interop.printed import printed_options
 from tests.support.catalog_suite import CatalogSuite
 from tests.support.catalogs import WRITER
@@ -59,7 +59,7 @@ def test_metastore_that_does_not_answer_is_unreachable() -> None:
 def judge(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
     """Apache Hudi on Spark, whose catalog is the metastore."""
     folder = tmp_path_factory.mktemp("judge")
-    with Judge(RELEASE, folder, timeout_s=900, metastore=address) as process:
+    with Judge(RELEASE, folder, timeout_s=900, conf=metastore_conf(address)) as process:
         yield process
 
 

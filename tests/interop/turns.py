@@ -80,7 +80,7 @@ class Turns:
 
     def theirs(self, rows: list[Row], **options: str) -> None:
         """Let the judge upsert rows under the options that we print; then both read the table."""
-        self.under({**printed_options(self.location), **options}, rows)
+        self.under({**printed_options(self.lake.location), **options}, rows)
         self.compare()
 
     def under(
@@ -93,12 +93,12 @@ class Turns:
         batch = self.lake.folder / f"theirs-{self.turn}.parquet"
         pq.write_table(pa.Table.from_pylist(rows, self.schema), batch)
         kind = {"hoodie.datasource.write.operation": operation.value}
-        self.judge.upsert(self.location, batch, {**options, **kind})
+        self.judge.upsert(self.lake.location, batch, {**options, **kind})
         self._remember(operation, rows)
 
     @property
     def location(self) -> Path:
-        """The table's."""
+        """The table's, for one on this machine."""
         return self.lake.folder / "table"
 
     def _remember(self, operation: WriteOperation, rows: list[Row]) -> None:
@@ -117,10 +117,10 @@ class Turns:
         table = pa.Table.from_pylist(list(self.rows.values()), self.schema)
         expected = canonical_rows([tuple(row.values()) for row in table.to_pylist()])
         assert canonical_rows(self._read()) == expected
-        assert self.judge.rows(self.location, self.schema.names) == expected
+        assert self.judge.rows(self.lake.location, self.schema.names) == expected
 
     def _read(self) -> list[tuple[Any, ...]]:
         names = self.schema.names
         if self.spark is None:
-            return [tuple(row[name] for name in names) for row in rows_of(str(self.location))]
-        return [tuple(row) for row in read(self.spark, self.location).select(*names).collect()]
+            return [tuple(row[name] for name in names) for row in rows_of(self.lake.location)]
+        return [tuple(row) for row in read(self.spark, self.lake.location).select(*names).collect()]
