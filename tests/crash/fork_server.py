@@ -16,8 +16,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from framework.cli.app import main
 from tests.crash.one_run import run_once
@@ -25,15 +26,18 @@ from tests.crash.one_shop import run_shop
 
 __all__: list[str] = []
 
+_PLAIN_INIT: Final = ThreadPoolExecutor.__init__
 _PROGRAMS: Final[dict[str, Callable[..., int]]] = {"load": run_once, "shop": run_shop}
 
 
 def serve() -> None:
     """Answer every line of the input.
 
-    Tasks run on one thread, so that calls have the same numbers in every run of a command.
+    Tasks run on one thread, and so does each pool of threads, so that calls have the same numbers
+    in every run of a command.
     """
     os.cpu_count = lambda: 1
+    ThreadPoolExecutor.__init__ = _with_one_thread  # type: ignore[assignment,method-assign]
     for line in sys.stdin:
         output, *words = json.loads(line)
         pid = os.fork()
@@ -43,6 +47,13 @@ def serve() -> None:
         _say(pid)
         _say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
         _import(Path(output).with_suffix(".modules"))
+
+
+def _with_one_thread(
+    pool: ThreadPoolExecutor, _max_workers: int | None = None, *rest: Any, **named: Any
+) -> None:
+    """Begin a pool whose calls all are of one thread."""
+    _PLAIN_INIT(pool, 1, *rest, **named)
 
 
 def _say(number: int) -> None:

@@ -108,18 +108,10 @@ def whole(lake: Lake) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def points(lake: Lake, whole: dict[str, str]) -> list[Point]:
-    """Every call that changes the table's folder in a run without a fault.
-
-    Of two runs, what both have: under load another thread may make a call.
-    """
+    """Every call that changes the table's folder in a run without a fault."""
     assert whole
-    return sorted(recorded(lake) & recorded(lake))
-
-
-def recorded(lake: Lake) -> set[Point]:
-    """Run once without a fault and return its calls."""
     lake.reset()
-    return set(lake.forks.calls(lake.table, *lake.words))
+    return lake.forks.calls(lake.table, *lake.words)
 
 
 def check_absent_or_whole(lake: Lake, whole: dict[str, str]) -> None:
