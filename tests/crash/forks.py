@@ -48,7 +48,7 @@ class Forks:
         log = self._folder / "trace"
         shutil.rmtree(log, ignore_errors=True)
         log.mkdir()
-        self._traced(["-ff", "-e", f"trace={CALLS}", "-o", str(log / "t")], words)
+        self._traced(["-ff", "-ttt", "-e", f"trace={CALLS}", "-o", str(log / "t")], words)
         return points_of(log, root)
 
     def kill(self, point: Point, root: Path, *words: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ CALLS = (
     "openat,mkdir,mkdirat,link,linkat,unlink,unlinkat,rename,renameat,renameat2,rmdir,"
     "fsync,fdatasync,write,pwrite64,ftruncate,fallocate"
 )
-_LINE = re.compile(r"^(?:[\d.]+ )?(\w+)\(")
+_LINE = re.compile(r"^(?:([\d.]+) )?(\w+)\(")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -29,15 +30,28 @@ class Point:
 
 
 def points_of(log: Path, root: Path) -> list[Point]:
-    """Return the calls in a folder of traces, one a thread, that change something below `root`."""
-    return sorted({point for thread in log.iterdir() for point in _of_thread(thread, root)})
+    """Return the calls in a folder of traces, one a thread, that change something below `root`.
+
+    A kill hits the first thread that makes the call so often, so only that thread's call counts.
+    """
+    first: dict[Point, tuple[float, bool]] = {}
+    for thread in log.iterdir():
+        for point, call in _of_thread(thread, root):
+            first[point] = min(first.get(point, call), call)
+    return sorted(point for point, (_, changes) in first.items() if changes)
 
 
 def is_mutating(line: str, root: Path) -> bool:
     """Return whether a line of a trace touches something below `root` and may change it."""
+    call = _call_of(line)
+    reads = call == "openat" and "O_CREAT" not in line
+    return bool(call) and str(root) in line and not reads
+
+
+def _call_of(line: str) -> str:
+    """Return the name of the call in a line of a trace; empty if it has none."""
     match = _LINE.match(line)
-    reads = match is not None and match[1] == "openat" and "O_CREAT" not in line
-    return match is not None and str(root) in line and not reads
+    return match[2] if match else ""
 
 
 def _changes(line: str, root: Path) -> bool:
@@ -48,21 +62,17 @@ def _changes(line: str, root: Path) -> bool:
     """
     return (
         is_mutating(line, root)
-        and not line.startswith(("fsync", "fdatasync"))
+        and _call_of(line) not in {"fsync", "fdatasync"}
         and ") = -1 " not in line
     )
 
 
-def _of_thread(trace: Path, root: Path) -> list[Point]:
-    """The calls of one thread's trace that count."""
+def _of_thread(trace: Path, root: Path) -> Iterator[tuple[Point, tuple[float, bool]]]:
+    """Yield each call of one thread's trace, its time, and whether it changes something."""
     seen: dict[str, int] = {}
-    found = []
     for line in trace.read_text(errors="replace").splitlines():
         match = _LINE.match(line)
-        if not match:
-            continue
-        call = match[1]
-        seen[call] = seen.get(call, 0) + 1
-        if _changes(line, root):
-            found.append(Point(call=call, ordinal=seen[call]))
-    return found
+        if match:
+            time, call = float(match[1]), match[2]
+            seen[call] = seen.get(call, 0) + 1
+            yield Point(call=call, ordinal=seen[call]), (time, _changes(line, root))
