@@ -28,8 +28,8 @@ _ANSWER_MS: Final = 600_000
 _BATCH: Final = 1000
 """Partitions in one request: more of them take a metastore longer than clients wait."""
 _DROPPED: Final = 100
-"""The same of those that are dropped: a metastore nests a condition for each in one query, at which
-a database of Derby fails by far more."""
+"""The same of those that are dropped: a metastore nests a condition for each in one query, and one
+on Derby fails at a thousand."""
 _ADDED_BY_METASTORE: Final = frozenset(
     {
         "transient_lastDdlTime",

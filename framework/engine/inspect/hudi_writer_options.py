@@ -174,9 +174,8 @@ def _options(location: str, properties: TableProperties, rule: KeyRule | None) -
         # 1.2.0 fails if it adds an insert to the file group of a skeleton without reading it
         options["hoodie.merge.allow.duplicate.on.inserts"] = "false"
     if _has_source_elsewhere(location, properties):
-        options["hoodie.compact.inline"] = (
-            "false"  # 1.2.0 looks for the source in the table's store
-        )
+        # the compaction of 1.2.0 looks for the source in the table's store
+        options["hoodie.compact.inline"] = "false"
     if properties.ordering_field:
         options["hoodie.datasource.write.precombine.field"] = properties.ordering_field
     else:
