@@ -25,8 +25,9 @@ from arranged import ARRANGEMENTS, arranged, planted
 from checked import checked_writes, wrong_checks
 from contest import read_options, start_side
 from datasets import DataSet, prepare
-from report import AUDIT_TARGETS, finish
+from report import finish
 from side_process import Measured, Side
+from targets import AUDIT_TARGETS
 
 __all__ = ["main"]
 

@@ -19,8 +19,9 @@ from typing import TypeAlias
 
 from contest import read_options, start_side
 from datasets import DataSet, prepare
-from report import BOOTSTRAP_TARGETS, finish, print_row
+from report import finish, print_row
 from side_process import Measured, Side, SideError
+from targets import BOOTSTRAP_TARGETS
 
 __all__ = ["main"]
 

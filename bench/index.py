@@ -25,7 +25,8 @@ from contest import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from report import INDEX_TARGETS, finish
+from report import finish
+from targets import INDEX_TARGETS
 
 from framework.hudi.bootstrap.index import BootstrapIndex, IndexWriter, write_index_part
 from framework.hudi.bootstrap.index_values import FileMapping, IndexGroup

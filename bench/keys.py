@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 from contest import ROOT
-from report import KEY_TARGETS, finish
+from report import finish
+from targets import KEY_TARGETS
 
 sys.path.insert(0, str(ROOT))
 

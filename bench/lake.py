@@ -28,10 +28,11 @@ import obstore
 from changes import changes_of
 from contest import HERE, ROOT, read_options, start_side
 from datasets import DataSet, prepare
-from report import LAKE_TARGETS, finish
+from report import finish
 from side_process import Side
 from specs import keyed_table
-from write import INDEX
+from targets import LAKE_TARGETS
+from write import hudi_options
 
 sys.path.insert(0, str(ROOT))
 
@@ -220,6 +221,7 @@ def _upserts(
     source = prepare("lineitem", scale=options.scale, data_dir=options.data)
     document = _adopted(sides["ours"], lake, source)
     folder = changes_of(source, options.data)
+    settings = hudi_options(source, "copy_on_write", "upsert")
     changes = lake.upload("changes", {path.name: path for path in folder.glob("*.parquet")})
 
     def run(side: str) -> float:
@@ -229,9 +231,7 @@ def _upserts(
             table = {**document["table"], "location": target}
             load = {"source": {"path": changes}, "write": {"operation": "upsert"}}
             return sides[side].run("run", document={**document, "table": table, **load}).wall_s
-        return (
-            sides[side].run("write", target=target, files=[changes], options=_hudi(source)).wall_s
-        )
+        return sides[side].run("write", target=target, files=[changes], options=settings).wall_s
 
     contenders = {side: partial(run, side) for side in ("ours", "hudi")}
     contest = Contest(name="upsert", delay=delay, files=len(source.files), runs=1 + options.runs)
@@ -288,23 +288,6 @@ def _adopted(ours: Side, lake: Lake, source: DataSet) -> dict[str, Any]:
         lake.delay(0)
         ours.run("run", document=document)
     return document
-
-
-def _hudi(source: DataSet) -> dict[str, str]:
-    """Return Apache Hudi's options of an upsert into the adopted table."""
-    return {
-        **INDEX,
-        "hoodie.table.name": "bench",
-        "hoodie.datasource.write.table.type": "COPY_ON_WRITE",
-        "hoodie.datasource.write.operation": "upsert",
-        "hoodie.datasource.write.recordkey.field": ",".join(source.keys),
-        "hoodie.datasource.write.partitionpath.field": source.partition,
-        "hoodie.datasource.write.keygenerator.class": (
-            "org.apache.hudi.keygen.ComplexKeyGenerator"
-        ),
-        "hoodie.datasource.write.hive_style_partitioning": "true",
-        "hoodie.datasource.write.partitionpath.urlencode": "true",
-    }
 
 
 def _measured(

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from contest import JUDGE, read_options, start_side
 from datasets import DataSet, prepare
 from queries import QUERIES
-from report import READ_TARGETS, finish
+from report import finish
 from side_process import Side, SideError
+from targets import READ_TARGETS
 
 __all__ = ["main"]
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from contest import read_options, start_side
 from datasets import DataSet, prepare
-from report import SCALE_TARGETS, finish
+from report import finish
 from side_process import Measured
+from targets import SCALE_TARGETS
 
 __all__ = ["main"]
 

@@ -26,9 +26,10 @@ from cleaned import CleanCost, cleaning
 from contest import read_options, start_side
 from datasets import DataSet, prepare
 from kept import KeptCost, daily, flat
-from report import SERVICE_TARGETS, finish
+from report import finish
 from side_process import Measured, Side
 from specs import keyed_table
+from targets import SERVICE_TARGETS
 
 __all__ = ["main"]
 

@@ -28,10 +28,11 @@ from carried import carried
 from contest import read_options, start_side
 from grouped import GroupedTable, grouped_table
 from marked import marked, print_marked
-from report import TIMELINE_TARGETS, finish
+from report import finish
 from served import FREE, ONE_CORE, TWO_CORES, LoadCost, Place, Served, print_load, serving
 from side_process import Side, SideError
 from side_timeline_ours import SERVICE
+from targets import TIMELINE_TARGETS
 
 __all__ = ["main"]
 

@@ -15,7 +15,8 @@ import time
 from dataclasses import dataclass
 
 from contest import ROOT
-from report import VALIDATE_TARGETS, finish
+from report import finish
+from targets import VALIDATE_TARGETS
 
 __all__ = ["main"]
 

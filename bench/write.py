@@ -25,11 +25,12 @@ from changes import changes_of, flat_copy
 from contest import read_options, start_side
 from datasets import DataSet, prepare
 from merging import merger
-from report import WRITE_TARGETS, finish
+from report import finish
 from side_process import Measured, Side, SideError
 from specs import keyed_table
+from targets import WRITE_TARGETS
 
-__all__ = ["main"]
+__all__ = ["hudi_options", "main"]
 
 SIDES = ("ours", "hudi", "iceberg")
 READERS = ("ours", "hudi")
@@ -214,12 +215,19 @@ def _hudi_write(
     """Write the same rows with Apache Hudi."""
     bulk = name == "bulk"
     folder = flat_copy(source, options.data) if bulk else changes_of(source, options.data)
-    kind = TYPES["cow" if bulk else name.partition("-")[2]].upper()
-    settings = {
+    kind = TYPES["cow" if bulk else name.partition("-")[2]]
+    settings = hudi_options(source, kind, "bulk_insert" if bulk else "upsert")
+    files = [str(path) for path in sorted(folder.glob("*.parquet"))]
+    return side.run("write", target=str(target), files=files, options=settings)
+
+
+def hudi_options(source: DataSet, kind: str, operation: str) -> dict[str, str]:
+    """Return Apache Hudi's options of an operation on a table of a type, with its best index."""
+    return {
         **INDEX,
         "hoodie.table.name": "bench",
-        "hoodie.datasource.write.table.type": kind,
-        "hoodie.datasource.write.operation": "bulk_insert" if bulk else "upsert",
+        "hoodie.datasource.write.table.type": kind.upper(),
+        "hoodie.datasource.write.operation": operation,
         "hoodie.datasource.write.recordkey.field": ",".join(source.keys),
         "hoodie.datasource.write.partitionpath.field": source.partition,
         "hoodie.datasource.write.keygenerator.class": (
@@ -229,8 +237,6 @@ def _hudi_write(
         "hoodie.bulkinsert.sort.mode": "NONE",
         "hoodie.datasource.write.partitionpath.urlencode": "true",
     }
-    files = [str(path) for path in sorted(folder.glob("*.parquet"))]
-    return side.run("write", target=str(target), files=files, options=settings)
 
 
 def _table(source: DataSet, target: Path, kind: str) -> dict[str, Any]:
